@@ -4,6 +4,7 @@ import { applyLimits, budgetExceeded, type Decision, limitIdOf } from "./apply-l
 import type { SignedText } from "./audit-key.ts";
 import { type AuditHead, AuditHeadMovedError, type AuditStore, type SignedBatch } from "./audit-store.ts";
 import { batchText } from "./batch.ts";
+import { LEAVE_CHAIN_AFTER_MS } from "./checkpoint.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "./record.ts";
 import { createSignatureLimit } from "./signature-limit.ts";
 
@@ -76,6 +77,8 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   const { store, writer, clock, logger, signaturesPerMinute, onBudgetExceeded = () => undefined } = options;
   const queue: Waiting[] = [];
   let head: AuditHead | undefined;
+  /** When the chain was begun or last written. */
+  let usedAt = 0;
   let running = false;
   const limit = createSignatureLimit(clock, signaturesPerMinute);
 
@@ -139,10 +142,19 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
 
   async function commit(batch: readonly Waiting[]): Promise<void> {
     const minute = minuteOf(clock.now());
-    head ??= await begin();
+    const now = clock.now().getTime();
+    // A chain that was quiet is closed, and the database accepts no more of it.
+    if (now - usedAt > LEAVE_CHAIN_AFTER_MS) head = undefined;
+    if (!head) {
+      head = await begin();
+      usedAt = now;
+    }
     const written = await write(head, batch, minute);
     const last = written.records.findLast((record) => record !== undefined);
-    if (last) head = { chainId: last.chainId, sequence: last.sequence, hash: last.hash };
+    if (last) {
+      head = { chainId: last.chainId, sequence: last.sequence, hash: last.hash };
+      usedAt = now;
+    }
     batch.forEach((waiting, i) => {
       const record = written.records[i];
       if (record?.verdict === waiting.entry.verdict) {

@@ -3,18 +3,22 @@ import { z } from "zod";
 import type { SignedText } from "./audit-key.ts";
 import { sha256 } from "./record.ts";
 
-/**
- * The state of a chain: its number of records, the last one's hash, and the root of the tree over all their
- * hashes (audit/tree.ts), in hex.
- */
-export interface SignedHead {
+/** Where a chain ends: its number of records and the last one's hash, hex. */
+export interface ChainEnd {
   readonly chainId: string;
   readonly size: number;
   readonly hash: string;
+}
+
+/** The state of a chain, with the root of the tree over all its records' hashes (audit/tree.ts), in hex. */
+export interface SignedHead extends ChainEnd {
   readonly root: string;
 }
 
-/** The content that the audit key signs: every chain, those that grew by name, all of them by their hash. */
+/**
+ * The content that the audit key signs: every open chain, those that grew by name, all of them by their hash,
+ * and the chains that it closes.
+ */
 export interface Checkpoint {
   /** From 1, without a gap. */
   readonly sequence: number;
@@ -23,26 +27,37 @@ export interface Checkpoint {
   readonly previousHash: string;
   /** The audit key's. */
   readonly keyVersion: number;
-  /** How many chains have records. */
+  /** How many open chains have records, without those that this checkpoint closes. */
   readonly chainCount: number;
   /** See allHeadsHash. */
   readonly headsHash: string;
   /** The chains that grew since the checkpoint before. */
   readonly heads: readonly SignedHead[];
+  /** Chains that end here: no later checkpoint covers them. Absent in the first format, which closed none. */
+  readonly closed?: readonly ChainEnd[];
 }
+
+/** So long without a record and a chain may be closed. */
+export const CLOSE_CHAIN_AFTER_MS = 3_600_000;
+/** A process leaves its chain after so long without a record: long before anybody may close it. */
+export const LEAVE_CHAIN_AFTER_MS = CLOSE_CHAIN_AFTER_MS / 2;
+
+/** Returns when a chain began, by its id, which is a UUIDv7 and part of all that its process signs. */
+export const chainBegan = (chainId: string): number => Number.parseInt(chainId.replaceAll("-", "").slice(0, 12), 16);
 
 export type SignedCheckpoint = SignedText;
 
-const FORMAT = "countersign-checkpoint-1";
+const FIRST_FORMAT = "countersign-checkpoint-1";
+const FORMAT = "countersign-checkpoint-2";
 
-/** The previous hash of the first checkpoint. */
-export const FIRST_PREVIOUS_HASH = sha256(FORMAT);
+/** The previous hash of the first checkpoint, of either format. */
+export const FIRST_PREVIOUS_HASH = sha256(FIRST_FORMAT);
 
 /**
- * Returns the hash over all chains with records, in the order of their ids: the SHA-256 of one line per
+ * Returns the hash over all open chains with records, in the order of their ids: the SHA-256 of one line per
  * chain, of id, size and last hash with spaces between.
  */
-export const allHeadsHash = (heads: Iterable<Pick<SignedHead, "chainId" | "size" | "hash">>): string =>
+export const allHeadsHash = (heads: Iterable<ChainEnd>): string =>
   sha256(
     [...heads]
       .sort((a, b) => (a.chainId < b.chainId ? -1 : 1))
@@ -52,12 +67,12 @@ export const allHeadsHash = (heads: Iterable<Pick<SignedHead, "chainId" | "size"
 
 /**
  * Returns the canonical text of a checkpoint: a JSON array of format, sequence, time (ISO 8601), previous
- * hash, key version, number of chains, hash of all heads, and the grown heads, each an array of chain id,
- * size, last record's hash and root.
+ * hash, key version, number of chains, hash of all heads, the grown heads, each an array of chain id, size,
+ * last record's hash and root, and the closed chains, each an array of chain id, size and last record's hash.
  */
 export const checkpointText = (checkpoint: Checkpoint): string =>
   JSON.stringify([
-    FORMAT,
+    checkpoint.closed ? FORMAT : FIRST_FORMAT,
     checkpoint.sequence,
     checkpoint.time.toISOString(),
     checkpoint.previousHash,
@@ -65,21 +80,25 @@ export const checkpointText = (checkpoint: Checkpoint): string =>
     checkpoint.chainCount,
     checkpoint.headsHash,
     checkpoint.heads.map((head) => [head.chainId, head.size, head.hash, head.root]),
+    ...(checkpoint.closed ? [checkpoint.closed.map((end) => [end.chainId, end.size, end.hash])] : []),
   ]);
 
 export const checkpointHash = (text: string): string => hash("sha256", text);
 
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().positive();
-const shape = z.tuple([
-  z.literal(FORMAT),
+const content = [
   count,
   z.iso.datetime(),
   hex32,
   count,
-  count,
+  z.int().nonnegative(),
   hex32,
   z.array(z.tuple([z.uuid(), count, hex32, hex32])),
+] as const;
+const shape = z.union([
+  z.tuple([z.literal(FIRST_FORMAT), ...content]),
+  z.tuple([z.literal(FORMAT), ...content, z.array(z.tuple([z.uuid(), count, hex32]))]),
 ]);
 
 /** Reads a checkpoint's text; undefined where it is none, or spelled otherwise than the signer does. */
@@ -92,7 +111,7 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
   }
   const { data } = shape.safeParse(json);
   if (!data) return undefined;
-  const [, sequence, time, previousHash, keyVersion, chainCount, headsHash, heads] = data;
+  const [, sequence, time, previousHash, keyVersion, chainCount, headsHash, heads, closed] = data;
   const checkpoint = {
     sequence,
     time: new Date(time),
@@ -101,6 +120,7 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
     chainCount,
     headsHash,
     heads: heads.map(([chainId, size, last, root]) => ({ chainId, size, hash: last, root })),
+    ...(closed && { closed: closed.map(([chainId, size, last]) => ({ chainId, size, hash: last })) }),
   };
   return checkpointText(checkpoint) === text ? checkpoint : undefined;
 }

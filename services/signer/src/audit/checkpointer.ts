@@ -5,7 +5,10 @@ import type { AuditHead } from "./audit-store.ts";
 import { readCertificate, verifyBatch } from "./batch.ts";
 import {
   allHeadsHash,
+  type ChainEnd,
   type Checkpoint,
+  CLOSE_CHAIN_AFTER_MS,
+  chainBegan,
   checkpointHash,
   checkpointText,
   FIRST_PREVIOUS_HASH,
@@ -17,7 +20,7 @@ import { type CheckpointFile, CheckpointForkError } from "./checkpoint-file.ts";
 import { genesisHash } from "./record.ts";
 import { type Block, EMPTY_TREE, growTree, isTree, type Tree, treeRoot } from "./tree.ts";
 
-/** A chain that may have grown. */
+/** A chain that may have grown: a chain that is not closed, or that the last checkpoint covers. */
 export interface ChainState {
   readonly chainId: string;
   /** The head in the database; undefined where the database has no chain that a checkpoint covers. */
@@ -26,6 +29,13 @@ export interface ChainState {
   readonly covered: { readonly size: number; readonly hash: string } | undefined;
   /** Of the process that writes it. */
   readonly certificate: SignedText;
+  /** When its last batch was written, or it began; the epoch where the database has no such chain. */
+  readonly lastAt: Date;
+}
+
+/** A chain that the database has as closed, with the checkpoint that is said to have closed it. */
+export interface ClosedChain extends ChainEnd {
+  readonly checkpoint: SignedCheckpoint | undefined;
 }
 
 /** Records that were committed together, by their hashes. */
@@ -61,6 +71,8 @@ export interface CheckpointStore {
   write(build: (basis: CheckpointBasis) => Promise<NewCheckpoint | undefined>): Promise<boolean>;
   /** The first checkpoints behind a sequence, at most `limit`. */
   after(sequence: number, limit: number): Promise<SignedCheckpoint[]>;
+  /** The first closed chains behind an id, at most `limit`, in the order of their ids. */
+  closedChains(chainId: string, limit: number): Promise<ClosedChain[]>;
 }
 
 /** The vault's audit key. */
@@ -89,6 +101,12 @@ export interface CheckpointerOptions {
 }
 
 const CHECKPOINTS_PER_PAGE = 1000;
+/** The most chains that one checkpoint closes: its event stays small, also where none was ever closed. */
+const MAX_CLOSED_PER_CHECKPOINT = 200;
+/** So many closed chains are compared at once, and so often; then the next ones, and all over again. */
+const CLOSED_PER_LOOK = 1000;
+const CLOSED_LOOK_MS = 60_000;
+const FIRST_CHAIN = "00000000-0000-0000-0000-000000000000";
 /**
  * Records that the tree takes at once. A larger number would keep signatures waiting that arrive meanwhile.
  */
@@ -174,12 +192,17 @@ export function startCheckpointer(options: CheckpointerOptions) {
     return checkpoint && verifyAuditSignature(signed, checkpoint.keyVersion, signer.keys) ? checkpoint : undefined;
   }
 
+  const lastTime = ({ text }: SignedCheckpoint): number => parseCheckpoint(text)!.time.getTime();
+
   async function grow(basis: CheckpointBasis, chain: ChainState, own: AuditHead | undefined) {
     const { chainId, head, covered } = chain;
     const from = covered?.size ?? 0;
     if (!head || !Number.isSafeInteger(head.size) || head.size < from)
       return void alarm({ chainId }, "a chain lost records that are under a checkpoint");
     if (head.size === from) return undefined;
+    // One that records were put into, and a checkpoint was made without it: closed, and opened again.
+    if (!covered && basis.last && chainBegan(chainId) < lastTime(basis.last) - CLOSE_CHAIN_AFTER_MS)
+      return void alarm({ chainId }, "a chain that was closed, or had no checkpoint for an hour, has records");
     const hashes = await readSigned(basis, chain, from, head.size);
     const size = from + hashes.length;
     const hash = hashes.at(-1)?.toString("hex") ?? covered?.hash;
@@ -215,24 +238,32 @@ export function startCheckpointer(options: CheckpointerOptions) {
         { sequence: basis.last?.sequence },
         "no checkpoint is made: the last one, or the state that it covers, was changed in the database",
       );
-    const heads = new Map<string, { chainId: string; size: number; hash: string }>();
+    const now = clock.now();
+    const heads: ChainEnd[] = [];
+    const closed: ChainEnd[] = [];
     const grown: NewCheckpoint["grown"][number][] = [];
     for (const chain of basis.chains) {
       const more = await grow(basis, chain, own);
       if (more) grown.push(more);
-      const head = more?.head ?? chain.covered;
-      if (head) heads.set(chain.chainId, { chainId: chain.chainId, size: head.size, hash: head.hash });
+      const covered = more?.head ?? chain.covered;
+      if (!covered) continue;
+      const end = { chainId: chain.chainId, size: covered.size, hash: covered.hash };
+      const isWhole = chain.head?.size === end.size && chain.head.hash === end.hash;
+      const isOver = isWhole && chain.lastAt.getTime() < now.getTime() - CLOSE_CHAIN_AFTER_MS;
+      if (isOver && closed.length < MAX_CLOSED_PER_CHECKPOINT) closed.push(end);
+      else heads.push(end);
     }
     if (grown.length === 0) return undefined;
     const keyVersion = signer.version();
     const checkpoint = {
       sequence: (basis.last?.sequence ?? 0) + 1,
-      time: clock.now(),
+      time: now,
       previousHash: basis.last ? checkpointHash(basis.last.text) : FIRST_PREVIOUS_HASH,
       keyVersion,
-      chainCount: heads.size,
-      headsHash: allHeadsHash(heads.values()),
+      chainCount: heads.length,
+      headsHash: allHeadsHash(heads),
       heads: grown.map(({ head }) => head),
+      closed,
     };
     const text = checkpointText(checkpoint);
     const signature = Buffer.from(await signer.sign(Buffer.from(text))).toString("hex");
@@ -260,6 +291,21 @@ export function startCheckpointer(options: CheckpointerOptions) {
     }
   }
 
+  let [comparedAt, comparedTo] = [Number.NEGATIVE_INFINITY, FIRST_CHAIN];
+  /** Compares the next closed chains with the checkpoints that closed them. */
+  async function compareClosed(): Promise<void> {
+    if (performance.now() - comparedAt < CLOSED_LOOK_MS) return;
+    comparedAt = performance.now();
+    const chains = await store.closedChains(comparedTo, CLOSED_PER_LOOK);
+    for (const { chainId, size, hash, checkpoint } of chains) {
+      await new Promise(setImmediate);
+      const closed = checkpoint && readSignedCheckpoint(checkpoint)?.closed;
+      const isSame = closed?.some((end) => end.chainId === chainId && end.size === size && end.hash === hash);
+      if (!isSame) alarm({ chainId }, "a closed chain is not as the checkpoint that closed it says");
+    }
+    comparedTo = chains.length < CLOSED_PER_LOOK ? FIRST_CHAIN : chains.at(-1)!.chainId;
+  }
+
   let lastGood = performance.now();
   async function look(): Promise<void> {
     logged = 0;
@@ -268,6 +314,7 @@ export function startCheckpointer(options: CheckpointerOptions) {
       const own = ownHead();
       if (await store.write((basis) => build(basis, own))) lastGood = performance.now();
       await fillFile();
+      await compareClosed();
     } catch (err) {
       if (err instanceof CheckpointForkError) alarm({ err }, "the database's checkpoints are not those of the file");
       // Signing goes on: records are durable without a checkpoint, and the next one covers them.

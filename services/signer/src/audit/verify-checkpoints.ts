@@ -23,6 +23,8 @@ export interface KnownCheckpoints {
   readonly last: Checkpoint | undefined;
   /** Of each chain, where it stood, in the order of its growth. */
   readonly heads: ReadonlyMap<string, readonly CoveredHead[]>;
+  /** The chains that a checkpoint has closed. */
+  readonly closed: ReadonlySet<string>;
 }
 
 /**
@@ -81,6 +83,7 @@ export function verifyCheckpoints(
   }
 
   const heads = new Map<string, CoveredHead[]>();
+  const closed = new Set<string>();
   let newest = 0;
   for (const sequence of row.keys()) newest = Math.max(newest, sequence);
   let previous = { hash: FIRST_PREVIOUS_HASH, known: true };
@@ -107,17 +110,26 @@ export function verifyCheckpoints(
     for (const each of checkpoint.heads) {
       const head = { ...each, time, previousTime };
       const known = heads.get(head.chainId);
+      if (closed.has(head.chainId))
+        problems.push(`checkpoint ${sequence} continues chain ${head.chainId}, which was closed before`);
       if (!known) heads.set(head.chainId, [head]);
       else if (known.at(-1)!.size < head.size) known.push(head);
       else problems.push(`checkpoint ${sequence} takes chain ${head.chainId} back`);
+    }
+    for (const { chainId, size, hash } of checkpoint.closed ?? []) {
+      const end = heads.get(chainId)?.at(-1);
+      // Its last head may have been in a checkpoint that is missing.
+      if (previous.known && (closed.has(chainId) || end?.size !== size || end.hash !== hash))
+        problems.push(`checkpoint ${sequence} closes chain ${chainId} at another place than its last one`);
+      closed.add(chainId);
     }
     previous = { hash: checkpointHash(signed.text), known: true };
     last = each;
   }
   if (last) {
-    const ends = [...heads.values()].map((each) => each.at(-1)!);
+    const ends = [...heads.values()].map((each) => each.at(-1)!).filter(({ chainId }) => !closed.has(chainId));
     if (ends.length !== last.checkpoint.chainCount || allHeadsHash(ends) !== last.checkpoint.headsHash)
       problems.push(`checkpoint ${last.checkpoint.sequence} signs for other heads than those before it name`);
   }
-  return { problems, count: row.size, last: last?.checkpoint, heads };
+  return { problems, count: row.size, last: last?.checkpoint, heads, closed };
 }

@@ -194,4 +194,81 @@ describe("an export", () => {
     expect(problems).toMatch(/records 1501 to 2200 are missing/);
     expect(problems).toContain(`chain ${chainIdOf(2)} is missing`);
   });
+
+  describe("with closed chains", () => {
+    /** Chains 1 and 2, the first one closed by the second checkpoint; both checkpoints of the new format. */
+    function newClosed() {
+      const closing = auditWorld();
+      closing.write(1, 20);
+      closing.write(2, 5);
+      closing.checkpoint(undefined, time, []);
+      closing.write(2, 5);
+      closing.checkpoint(undefined, time, [1]);
+      return closing;
+    }
+    const problems = (closing: ReturnType<typeof auditWorld>) => problemsOf(closing.export());
+
+    it("is whole, also behind checkpoints of the first format", async () => {
+      expect(await verify(newClosed().export())).toMatchObject({ problems: [], records: 30, uncovered: 0 });
+      const older = newWorld();
+      older.write(3, 2);
+      older.checkpoint(undefined, time, [1]);
+      older.write(3, 2);
+      older.checkpoint(undefined, time, [2, 3]);
+      expect(await problems(older)).toBe("");
+      expect(await problemsOf(older.export(), older.checkpoints)).toBe("");
+    });
+
+    it("shows a closed chain that a later checkpoint continues", async () => {
+      const closing = newClosed();
+      closing.write(1, 1);
+      closing.checkpoint(undefined, time, []);
+      expect(await problems(closing)).toContain(
+        `checkpoint 3 continues chain ${chainIdOf(1)}, which was closed before`,
+      );
+    });
+
+    it("shows records behind the end of a closed chain, though its process signed them", async () => {
+      const closing = newClosed();
+      closing.write(1, 3);
+      expect(await problems(closing)).toBe(`chain ${chainIdOf(1)}: its last 3 records were added after it was closed`);
+    });
+
+    it("shows a closed chain that is missing, shorter or changed", async () => {
+      const closing = newClosed();
+      const exported = closing.export();
+      const from = exported.findIndex((line) => line.startsWith(`chain ${chainIdOf(1)}`));
+      const to = exported.findIndex((line) => line.startsWith(`chain ${chainIdOf(2)}`));
+      expect(await problemsOf(exported.toSpliced(from, to - from))).toBe(`chain ${chainIdOf(1)} is missing`);
+      expect(await problemsOf(exported.toSpliced(to - 2, 1))).toContain("record 20 is missing or moved");
+    });
+
+    it("shows a chain that a checkpoint drops without closing it", async () => {
+      const closing = newClosed();
+      closing.chains.delete(chainIdOf(2));
+      closing.write(3, 1);
+      closing.checkpoint(undefined, time, []);
+      expect(await problems(closing)).toContain("checkpoint 3 signs for other heads than those before it name");
+    });
+
+    it("shows a chain that is closed at another place than its last one, or twice", async () => {
+      const forked = auditWorld();
+      forked.write(1, 20);
+      forked.checkpoint(undefined, time, []);
+      const fork = auditWorld();
+      fork.write(1, 20, () => ({ caller: "another" }));
+      const { records } = forked.chains.get(chainIdOf(1))!;
+      forked.chains.get(chainIdOf(1))!.records = fork.chains.get(chainIdOf(1))!.records;
+      forked.write(2, 1);
+      forked.checkpoint(undefined, time, [1]);
+      forked.chains.get(chainIdOf(1))!.records = records;
+      expect(await problems(forked)).toContain(
+        `checkpoint 2 closes chain ${chainIdOf(1)} at another place than its last one`,
+      );
+      const twice = newClosed();
+      twice.write(2, 1);
+      twice.checkpoint(undefined, time, [1]);
+      expect(await problems(twice)).toContain(`checkpoint 3 closes chain ${chainIdOf(1)} at another place`);
+    });
+  });
 });

@@ -138,7 +138,10 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
   const finish = (passing: Passing): void => {
     if (passing.broken) return;
     reportProblem(passing, endProblem(passing));
-    if (!passing.broken) uncovered += passing.sequence - (passing.heads.at(-1)?.size ?? 0);
+    const added = passing.sequence - (passing.heads.at(-1)?.size ?? 0);
+    if (added > 0 && verifiedCheckpoints().closed.has(passing.chainId))
+      reportProblem(passing, `its last ${added} records were added after it was closed`);
+    if (!passing.broken) uncovered += added;
   };
 
   const take = (line: Buffer): void => {

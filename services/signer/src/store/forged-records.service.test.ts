@@ -163,7 +163,7 @@ describe("the checkpointer's own rows", () => {
 
   it("a lock that is held keeps checkpoints from being made, with an alarm", async () => {
     const held = prisma.$transaction(async (tx) => {
-      await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtext('countersign-audit-checkpoint'))`;
+      await tx.$queryRaw`SELECT id FROM audit_checkpoint_lock FOR UPDATE`;
       const one = newAuditProcess("one", false, { stalledMs: 200 });
       await one.write(1);
       await expect.poll(() => one.state.alarms, { timeout: 4000 }).toBeGreaterThan(0);

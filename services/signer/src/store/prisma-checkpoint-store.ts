@@ -1,9 +1,9 @@
 import { uuidv7 } from "@countersign/core";
 import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { checkpointHash } from "../audit/checkpoint.ts";
+import { type Checkpoint, CLOSE_CHAIN_AFTER_MS, checkpointHash } from "../audit/checkpoint.ts";
 import type { CheckpointBasis, CheckpointStore, NewCheckpoint, StoredBatch } from "../audit/checkpointer.ts";
-import type { Prisma, PrismaClient } from "./generated/client.ts";
+import { Prisma, type PrismaClient } from "./generated/client.ts";
 
 type Transaction = Prisma.TransactionClient;
 
@@ -62,6 +62,9 @@ async function* readBatches(tx: Transaction, chainId: string, from: number, to: 
   }
 }
 
+/** The chains that are not closed. Those that a checkpoint covers have a tree. */
+const OPEN = Prisma.sql`(SELECT * FROM audit_chain WHERE closed_in IS NULL) c FULL JOIN audit_tree t ON t.chain_id = c.id`;
+
 interface ChainRow {
   id: string;
   certificate: string | null;
@@ -70,6 +73,7 @@ interface ChainRow {
   head_hash: string | null;
   size: bigint | null;
   hash: string | null;
+  last_at: Date | null;
 }
 
 async function readBasis(tx: Transaction): Promise<CheckpointBasis> {
@@ -79,8 +83,10 @@ async function readBasis(tx: Transaction): Promise<CheckpointBasis> {
   });
   const rows = await tx.$queryRaw<ChainRow[]>`
     SELECT coalesce(c.id, t.chain_id) AS id, c.head_sequence, c.head_hash, c.certificate,
-      c.certificate_signature, t.size, t.hash
-    FROM audit_chain c FULL JOIN audit_tree t ON t.chain_id = c.id ORDER BY 1`;
+      c.certificate_signature, t.size, t.hash,
+      coalesce((SELECT time FROM audit_batch b WHERE b.chain_id = c.id AND b.last_sequence = c.head_sequence),
+        c.started_at) AS last_at
+    FROM ${OPEN} ORDER BY 1`;
   return {
     last: last ? { ...last, sequence: Number(last.sequence) } : undefined,
     chains: rows.map((row) => ({
@@ -88,6 +94,7 @@ async function readBasis(tx: Transaction): Promise<CheckpointBasis> {
       head: row.head_hash === null ? undefined : { size: Number(row.head_sequence), hash: row.head_hash },
       covered: row.hash === null ? undefined : { size: Number(row.size), hash: row.hash },
       certificate: { text: row.certificate ?? "", signature: row.certificate_signature ?? "" },
+      lastAt: row.last_at ?? new Date(0),
     })),
     async covered(chainId, size) {
       const tree = await tx.auditTree.findUniqueOrThrow({ where: { chainId } });
@@ -100,6 +107,19 @@ async function readBasis(tx: Transaction): Promise<CheckpointBasis> {
     batches: (chainId, from, to) => readBatches(tx, chainId, from, to),
     recordHashes: (chainId, from, to) => readRecordHashes(tx, chainId, from, to),
   };
+}
+
+/** Marks the chains that a checkpoint closes; a constraint keeps their heads from then on. */
+async function closeChains(tx: Transaction, { sequence, time, closed = [] }: Checkpoint): Promise<void> {
+  const marked = await tx.$executeRaw`
+    UPDATE audit_chain c SET closed_in = ${sequence}, closed_size = c.head_sequence
+    FROM json_to_recordset(${JSON.stringify(closed)}::json) AS t("chainId" uuid, size bigint, hash text)
+    WHERE c.id = t."chainId" AND c.head_sequence = t.size AND c.head_hash = t.hash AND c.closed_in IS NULL`;
+  if (marked !== closed.length) throw new Error("a chain was written while it was being closed");
+  await tx.auditTree.deleteMany({ where: { chainId: { in: closed.map(({ chainId }) => chainId) } } });
+  // Begun by a process whose first commit failed.
+  const startedAt = { lt: new Date(time.getTime() - CLOSE_CHAIN_AFTER_MS) };
+  await tx.auditChain.deleteMany({ where: { closedIn: null, headSequence: 0, startedAt } });
 }
 
 async function writeCheckpoint(tx: Transaction, { checkpoint, signed, grown }: NewCheckpoint): Promise<void> {
@@ -123,6 +143,7 @@ async function writeCheckpoint(tx: Transaction, { checkpoint, signed, grown }: N
     const { chainId } = head;
     await tx.auditTree.upsert({ where: { chainId }, create: { chainId, ...covered }, update: covered });
   }
+  await closeChains(tx, checkpoint);
   const id = uuidv7({ now: () => time });
   const text = Buffer.from(signed.text);
   const auditCheckpoint = { text, signature: Buffer.from(signed.signature, "hex"), keyVersion };
@@ -146,14 +167,13 @@ export function prismaCheckpointStore(prisma: PrismaClient): CheckpointStore {
   return {
     async write(build) {
       const [news] = await prisma.$queryRaw<{ some: boolean }[]>`
-        SELECT EXISTS (SELECT 1 FROM audit_chain c FULL JOIN audit_tree t ON t.chain_id = c.id
+        SELECT EXISTS (SELECT 1 FROM ${OPEN}
           WHERE coalesce(c.head_sequence, 0) <> coalesce(t.size, 0)) AS some`;
       if (!news?.some) return true;
       return prisma.$transaction(
         async (tx) => {
-          const [lock] = await tx.$queryRaw<{ taken: boolean }[]>`
-            SELECT pg_try_advisory_xact_lock(hashtext('countersign-audit-checkpoint')) AS taken`;
-          if (!lock?.taken) return false;
+          const lock = await tx.$queryRaw<object[]>`SELECT id FROM audit_checkpoint_lock FOR UPDATE SKIP LOCKED`;
+          if (lock.length === 0) return false;
           const made = await build(await readBasis(tx));
           if (made) await writeCheckpoint(tx, made);
           return true;
@@ -168,6 +188,23 @@ export function prismaCheckpointStore(prisma: PrismaClient): CheckpointStore {
         take: limit,
       });
       return rows.map(({ text, signature }) => ({ text, signature }));
+    },
+    async closedChains(chainId, limit) {
+      const rows = await prisma.auditChain.findMany({
+        where: { id: { gt: chainId }, closedIn: { not: null } },
+        orderBy: { id: "asc" },
+        select: { id: true, headSequence: true, headHash: true, closedIn: true },
+        take: limit,
+      });
+      const sequence = { in: [...new Set(rows.map(({ closedIn }) => closedIn!))] };
+      const checkpoints = await prisma.auditCheckpoint.findMany({ where: { sequence } });
+      const bySequence = new Map(checkpoints.map((each) => [each.sequence, each]));
+      return rows.map(({ id, headSequence, headHash, closedIn }) => ({
+        chainId: id,
+        size: Number(headSequence),
+        hash: headHash,
+        checkpoint: bySequence.get(closedIn!),
+      }));
     },
   };
 }

@@ -62,6 +62,7 @@ export function auditWorld(writer = newWriter()) {
   const chains = new Map<string, { records: AuditRecord[]; lines: string[]; tree: Tree }>();
   const checkpoints: SignedCheckpoint[] = [];
   let previousHash = FIRST_PREVIOUS_HASH;
+  const closedBefore = new Set<string>();
   const headOf = (chainId: string) => {
     const { records } = chains.get(chainId)!;
     return { chainId, size: records.length, hash: records.at(-1)?.hash ?? genesisHash(chainId) };
@@ -84,7 +85,8 @@ export function auditWorld(writer = newWriter()) {
       const signature = Buffer.from(signedBatch(writer, { chainId, hash }, added).signature).toString("hex");
       lines.push(`batch ${added.at(-1)!.sequence} ${new Date(latest).toISOString()} ${signature}`);
     },
-    checkpoint(sign = auditKey, at = time): void {
+    /** Makes a checkpoint, which closes chains by their numbers; without a list it has the first format. */
+    checkpoint(sign = auditKey, at = time, closing?: readonly number[]): void {
       const heads = [];
       for (const [chainId, chain] of chains) {
         if (chain.records.length === chain.tree.size) continue;
@@ -92,14 +94,17 @@ export function auditWorld(writer = newWriter()) {
         chain.tree = growTree(chain.tree, added).tree;
         heads.push({ ...headOf(chainId), root: treeRoot(chain.tree).toString("hex") });
       }
+      for (const n of closing ?? []) closedBefore.add(chainIdOf(n));
+      const open = [...chains.keys()].filter((chainId) => !closedBefore.has(chainId));
       const checkpoint: Checkpoint = {
         sequence: checkpoints.length + 1,
         time: at,
         previousHash,
         keyVersion: 1,
-        chainCount: chains.size,
-        headsHash: allHeadsHash([...chains.keys()].map(headOf)),
+        chainCount: open.length,
+        headsHash: allHeadsHash(open.map(headOf)),
         heads,
+        ...(closing && { closed: closing.map((n) => headOf(chainIdOf(n))) }),
       };
       const text = checkpointText(checkpoint);
       const signature = Buffer.from(signMessage(sign.privateKey, Buffer.from(text), "sha256")).toString("hex");

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@countersign/core";
+import { type Clock, systemClock } from "@countersign/core";
 import { signMessage } from "@countersign/keys/node";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, type Postgres } from "@countersign/postgres";
@@ -40,24 +40,28 @@ afterEach(async () => {
 });
 
 /** Returns the audit log of a signer process. */
-export const newAuditLog = (onAlarm = () => {}) =>
+export const newAuditLog = (onAlarm = () => {}, clock: Clock = systemClock) =>
   createAuditLog({
     store: postgresAuditStore(postgres),
-    writer: newWriter({ startedAt: systemClock.now() }),
-    clock: systemClock,
+    writer: newWriter({ startedAt: clock.now() }),
+    clock,
     logger,
     signaturesPerMinute: 1_000_000,
     onAlarm,
   });
 
 /** Returns a signer process: its audit log, and a checkpointer with a file. */
-export function newAuditProcess(name: string, file = true, { stalledMs = 600_000 } = {}) {
+export function newAuditProcess(
+  name: string,
+  file = true,
+  { stalledMs = 600_000, clock = systemClock }: { stalledMs?: number; clock?: Clock } = {},
+) {
   const path = join(directory, name);
   const state = { alarms: 0 };
   const onAlarm = () => {
     state.alarms += 1;
   };
-  const log = newAuditLog(onAlarm);
+  const log = newAuditLog(onAlarm, clock);
   const checkpointer = startCheckpointer({
     store: prismaCheckpointStore(prisma),
     signer: {
@@ -70,12 +74,12 @@ export function newAuditProcess(name: string, file = true, { stalledMs = 600_000
     intervalMs: 100,
     stalledMs,
     onAlarm,
-    clock: systemClock,
+    clock,
     logger,
   });
   const write = (count: number) =>
-    Promise.all(Array.from({ length: count }, () => log.append(auditEntry({ accountId, time: systemClock.now() }))));
-  return { checkpointer, path, state, write };
+    Promise.all(Array.from({ length: count }, () => log.append(auditEntry({ accountId, time: clock.now() }))));
+  return { checkpointer, log, path, state, write };
 }
 
 export const readCheckpointFile = (path: string): SignedCheckpoint[] =>
@@ -91,6 +95,6 @@ export async function verifyDatabase(elsewhere: readonly SignedCheckpoint[] = []
   return verifyExport(chunksOf(lines), { keys: auditKeys, elsewhere: [{ name: "file", checkpoints: elsewhere }] });
 }
 
-/** Returns how many records are under checkpoints. */
+/** Returns how many records of open chains are under checkpoints. */
 export const countCovered = (): Promise<number> =>
   prisma.auditTree.findMany().then((all) => all.reduce((sum, { size }) => sum + Number(size), 0));
