@@ -1,4 +1,4 @@
-import { type Postgres, type Queries, queriesIn, sql } from "@countersign/postgres";
+import { createBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import type { EndCause, Session, SessionStore } from "../domain/sessions/session.ts";
 import { beginSessionIn, ENDED_MS } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";
@@ -25,39 +25,94 @@ export async function endSession(
   return true;
 }
 
+/** A change of one session; `work` must not throw. */
+interface SessionUpdate {
+  readonly id: string;
+  readonly now: Date;
+  readonly requestId: string;
+  work(session: Session): { next?: Session; end?: EndCause; result: unknown };
+}
+
+const lockSessions = sqlFile(new URL("../../sql/lock-sessions.sql", import.meta.url));
+
 /** Writes what a refresh may change; a session's account, app, keys and scope stay what they were. */
-async function updateSession(tx: Queries, session: Session): Promise<void> {
-  const { id, lastUsedAt, refreshId, refreshExpiresAt, previousRefreshId, rotatedAt, proofRequired } = session;
+async function writeRefreshed(tx: Queries, sessions: Iterable<Session>): Promise<void> {
+  const rows = Array.from(sessions, (session) => ({
+    id: session.id,
+    last_used_at: session.lastUsedAt,
+    refresh_id: session.refreshId,
+    refresh_expires_at: session.refreshExpiresAt,
+    previous_refresh_id: session.previousRefreshId,
+    rotated_at: session.rotatedAt,
+    proof_required: session.proofRequired,
+  }));
+  if (rows.length === 0) return;
   await tx.execute(sql`
-    UPDATE session SET last_used_at = ${lastUsedAt}, refresh_id = ${refreshId},
-      refresh_expires_at = ${refreshExpiresAt}, previous_refresh_id = ${previousRefreshId ?? null},
-      rotated_at = ${rotatedAt ?? null}, proof_required = ${proofRequired}
-    WHERE id = ${id}`);
+    UPDATE session AS s SET last_used_at = n.last_used_at, refresh_id = n.refresh_id,
+      refresh_expires_at = n.refresh_expires_at, previous_refresh_id = n.previous_refresh_id,
+      rotated_at = n.rotated_at, proof_required = n.proof_required
+    FROM json_populate_recordset(NULL::session, ${JSON.stringify(rows)}::json) AS n WHERE s.id = n.id`);
+}
+
+/**
+ * Runs updates one after the other, those of one session on each other's result. Returns the results of those
+ * whose session is live and not locked by another transaction.
+ */
+async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): Promise<Map<SessionUpdate, unknown>> {
+  const rows = await tx.query<SessionRow>(lockSessions({ ids: updates.map(({ id }) => id) }));
+  const live = new Map(rows.map((row) => [row.id, toSession(row)]));
+  const refreshed = new Map<string, Session>();
+  const ended: { session: Session; cause: EndCause; update: SessionUpdate }[] = [];
+  const results = new Map<SessionUpdate, unknown>();
+  for (const update of updates) {
+    const session = live.get(update.id);
+    if (!session) continue;
+    const { next, end: cause, result } = update.work(session);
+    results.set(update, result);
+    if (next) {
+      live.set(update.id, next);
+      refreshed.set(update.id, next);
+    }
+    if (cause) {
+      live.delete(update.id);
+      ended.push({ session, cause, update });
+    }
+  }
+  await writeRefreshed(tx, refreshed.values());
+  for (const { session, cause, update } of ended) await endSession(tx, session, cause, update.now, update.requestId);
+  return results;
+}
+
+/**
+ * Returns a function that updates live sessions: updates that arrive while a transaction runs share the next
+ * one. Where the session is locked, the update waits for it in a transaction of its own.
+ */
+function sessionUpdater(postgres: Postgres): (update: SessionUpdate) => Promise<unknown> {
+  const alone = (update: SessionUpdate) =>
+    postgres.transaction(async (tx) => {
+      await tx.execute(sql`SELECT FROM session WHERE id = ${update.id}::uuid FOR UPDATE`);
+      return (await updateSessions(tx, [update])).get(update);
+    });
+  return createBatcher<SessionUpdate, unknown>(async (updates) => {
+    const results = await postgres.transaction((tx) => updateSessions(tx, updates));
+    return updates.map((update) => (results.has(update) ? results.get(update) : alone(update)));
+  });
 }
 
 /** Keeps sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
 export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
+  const update = sessionUpdater(postgres);
   return {
     begin: (session, requestId) => postgres.transaction((tx) => beginSessionIn(tx, session, requestId)),
 
-    update: (id, work, now, requestId) =>
-      postgres.transaction(async (tx) => {
-        const [row] = await tx.query<SessionRow>(sql`
-          SELECT id, account_id AS "accountId", app_id AS "appId", app_name AS "appName",
-            device_key_algorithm AS "deviceKeyAlgorithm", device_key AS "deviceKey",
-            account_key_algorithm AS "accountKeyAlgorithm", account_key AS "accountKey", auth_time AS "authTime",
-            created_at AS "createdAt", last_used_at AS "lastUsedAt", expires_at AS "expiresAt",
-            refresh_id AS "refreshId", refresh_expires_at AS "refreshExpiresAt",
-            previous_refresh_id AS "previousRefreshId", rotated_at AS "rotatedAt", proof_required AS "proofRequired",
-            scope
-          FROM session WHERE id = ${id}::uuid AND ended_at IS NULL FOR UPDATE`);
-        if (!row) return undefined;
-        const session = toSession(row);
-        const { next, end, result } = work(session);
-        if (next) await updateSession(tx, next);
-        if (end) await endSession(tx, session, end, now, requestId);
-        return result;
-      }),
+    async update<T>(
+      id: string,
+      work: (session: Session) => { next?: Session; end?: EndCause; result: T },
+      now: Date,
+      requestId: string,
+    ) {
+      return (await update({ id, work, now, requestId })) as T | undefined;
+    },
 
     async list(accountId, now) {
       const rows = await prisma.session.findMany({

@@ -2,6 +2,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createPrivateKey,
+  createPublicKey,
   generateKeyPairSync,
   type KeyObject,
   randomBytes,
@@ -76,6 +77,8 @@ export function createTokenKeys({ store, encryptionKey, clock, periodMs }: Token
   let known: StoredTokenKey[] = [];
   let loadedAt = Number.NEGATIVE_INFINITY;
   let signing: { kid: string; key: KeyObject } | undefined;
+  /** Public keys by kid: a few, since a key signs for days. */
+  const verifying = new Map<string, KeyObject>();
 
   const keptSince = () => new Date(clock.now().getTime() - KEEP_MS);
 
@@ -124,8 +127,12 @@ export function createTokenKeys({ store, encryptionKey, clock, periodMs }: Token
     },
 
     /** The public key of a refresh token that may be alive. */
-    async verificationKey(kid: string): Promise<Record<string, string> | undefined> {
-      return (await load()).find((key) => key.kid === kid)?.publicJwk;
+    async verificationKey(kid: string): Promise<KeyObject | undefined> {
+      const { publicJwk } = (await load()).find((key) => key.kid === kid) ?? {};
+      if (!publicJwk) return undefined;
+      const known = verifying.get(kid) ?? createPublicKey({ key: publicJwk, format: "jwk" });
+      verifying.set(kid, known);
+      return known;
     },
   };
 }

@@ -55,10 +55,9 @@ it("an ephemeral token names its request and both keys of the new device, and en
 describe("reading a refresh token", () => {
   const clock = new FixedClock("2026-11-20T10:00:00Z");
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const jwk = publicKey.export({ format: "jwk" });
   const keys = {
     signingKey: async () => ({ kid: "k", key: privateKey }),
-    verificationKey: async (kid: string) => (kid === "k" ? jwk : undefined),
+    verificationKey: async (kid: string) => (kid === "k" ? publicKey : undefined),
   } as unknown as TokenKeys;
   const { issue, readRefreshToken } = createTokens({ keys, issuer: "https://auth.example", clock });
   const { publicKey: deviceKey } = generateKeyPair();

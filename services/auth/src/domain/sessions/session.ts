@@ -108,7 +108,8 @@ export interface SessionStore {
   /** Begins a session and, in the same commit, ends the one that the same device had of the same app. */
   begin(session: Session, requestId: string): Promise<void>;
   /**
-   * Runs `work` with the live session locked and stores its `next`. Undefined where there is no live session.
+   * Runs `work`, which must not throw, with the live session locked and stores its `next`. Undefined where
+   * there is no live session.
    */
   update<T>(
     id: string,

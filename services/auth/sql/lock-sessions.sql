@@ -1,0 +1,9 @@
+-- The live sessions that no other transaction has locked; this one locks them.
+SELECT id, account_id AS "accountId", app_id AS "appId", app_name AS "appName",
+  device_key_algorithm AS "deviceKeyAlgorithm", device_key AS "deviceKey",
+  account_key_algorithm AS "accountKeyAlgorithm", account_key AS "accountKey", auth_time AS "authTime",
+  created_at AS "createdAt", last_used_at AS "lastUsedAt", expires_at AS "expiresAt",
+  refresh_id AS "refreshId", refresh_expires_at AS "refreshExpiresAt",
+  previous_refresh_id AS "previousRefreshId", rotated_at AS "rotatedAt", proof_required AS "proofRequired", scope
+FROM session WHERE id = ANY(:ids::uuid[]) AND ended_at IS NULL
+FOR UPDATE SKIP LOCKED
