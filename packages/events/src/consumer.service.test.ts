@@ -129,10 +129,10 @@ describe("durable consumers", () => {
   });
 
   it("are fast one by one", { timeout: 30_000 }, async () => {
-    const ids = await publish("auth", "session-created", 500);
+    const ids = await publish("account", "account-keys-changed", 500);
     const seen: string[] = [];
     const started = performance.now();
-    consume("key", { durable: "key-session-created", handler: async ({ event }) => void seen.push(event.id) });
+    consume("key", { durable: "key-account-keys-changed", handler: async ({ event }) => void seen.push(event.id) });
     await expect.poll(() => seen.length, { timeout: 20_000, interval: 20 }).toBe(ids.length);
     expect(seen).toEqual(ids);
     expect(performance.now() - started).toBeLessThan(10_000);

@@ -44,11 +44,9 @@ export const DURABLES = {
       ],
     },
     "device-push": { filter: ["cs.v1.device.*.two-factor-changed"] },
-    "device-session-created": { filter: ["cs.v1.auth.*.session-created"] },
   },
   key: {
     "key-account-keys-changed": { filter: ["cs.v1.account.*.account-keys-changed"] },
-    "key-session-created": { filter: ["cs.v1.auth.*.session-created"] },
   },
   account: {
     // Another process soon continues the voiding of one that died: a thief may be faster otherwise.

@@ -157,10 +157,10 @@ describe("rights at NATS", () => {
     // headers of the answer alone can purge a stream.
     const empty = JSON.stringify({ batch: 1, no_wait: true });
     for (const reply of targets) {
-      thief.publish(`${next}.key-session-created`, empty, { reply });
+      thief.publish(`${next}.key-account-keys-changed`, empty, { reply });
       thief.publish(`cs.v1.key.${account}.key-revoked`, "", { reply });
-      thief.publish(`${API_PREFIX}.CONSUMER.INFO.${EVENTS_STREAM}.key-session-created`, "", { reply });
-      thief.publish(`$JS.ACK.${EVENTS_STREAM}.key-session-created.1.1.1.1.1`, "+NXT", { reply });
+      thief.publish(`${API_PREFIX}.CONSUMER.INFO.${EVENTS_STREAM}.key-account-keys-changed`, "", { reply });
+      thief.publish(`$JS.ACK.${EVENTS_STREAM}.key-account-keys-changed.1.1.1.1.1`, "+NXT", { reply });
     }
     await thief.flush();
     await new Promise((resolve) => setTimeout(resolve, 300));

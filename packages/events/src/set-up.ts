@@ -15,9 +15,13 @@ import { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";
 
 const SECOND_NS = 1_000_000_000;
 const HOUR_NS = 3_600 * SECOND_NS;
-// JetStream API errors: stream not found; the consumer exists with other settings.
+// JetStream API errors: stream not found; the consumer exists with other settings; consumer not found.
 const NO_STREAM = 10059;
 const EXISTS = 10148;
+const NO_CONSUMER = 10014;
+
+/** Durable consumers of earlier versions: nobody fetches their events any more. */
+const RETIRED = ["device-session-created", "key-session-created"];
 
 const REPUBLISH = { src: EVENTS_SUBJECTS, dest: FED_SUBJECTS };
 const STREAM = {
@@ -45,11 +49,16 @@ async function ensureStream({ streams }: JetStreamManager): Promise<void> {
 /**
  * Sets up a NATS server, as the operator; no service has the right to. Creates the stream of all events if it
  * is missing (an existing one stays as it is), and every service's durable consumers with the settings of
- * this version. Idempotent.
+ * this version; deletes those that it no longer has. Idempotent.
  */
 export async function setUpEvents(operator: NatsConnection): Promise<void> {
   const manager = await operator.jetstreamManager();
   await ensureStream(manager);
+  for (const durable of RETIRED) {
+    await manager.consumers.delete(EVENTS_STREAM, durable).catch((error) => {
+      if (!hasCode(error, NO_CONSUMER)) throw error;
+    });
+  }
   for (const [durable, { filter, maxDeliver = 30, ackWaitMs = 30_000 }] of DURABLE_SETTINGS) {
     const config = {
       durable_name: durable,

@@ -10,6 +10,7 @@ it("writes items that arrive during a write together, in order and once", async 
     return items.map(String);
   }, 3);
   const first = write(1);
+  await expect.poll(() => gates.length).toBe(1);
   const others = [2, 3, 4, 5].map((item) => write(item));
   gates.shift()!();
   await first;
@@ -20,6 +21,17 @@ it("writes items that arrive during a write together, in order and once", async 
   gates.shift()!();
   await Promise.all(others);
   expect(batches).toEqual([[1], [2, 3, 4], [5]]);
+});
+
+it("writes items of one turn of the event loop together", async () => {
+  const batches: number[][] = [];
+  const write = createBatcher<number, void>(async (items) => {
+    batches.push([...items]);
+    return [];
+  });
+  await Promise.all([write(1), Promise.resolve().then(() => write(2)), write(3)]);
+  await write(4);
+  expect(batches).toEqual([[1, 3, 2], [4]]);
 });
 
 it("fails all items of a failed write, and continues with the next", async () => {

@@ -8,8 +8,9 @@ interface Waiting<T, R> {
 export type Batcher<T, R> = (item: T, key?: string) => Promise<R>;
 
 /**
- * Runs items in batches: items that arrive while a batch of their key runs share the next one, with one
- * statement and one flush. An item that arrives alone is run at once. `run` returns a result for each item.
+ * Runs items in batches: items that arrive in one turn of the event loop, and those that arrive while a batch
+ * of their key runs, share the next one, with one statement and one flush. `run` returns a result for each
+ * item.
  */
 export function createBatcher<T, R>(
   run: (items: readonly T[], key: string) => Promise<readonly R[]>,
@@ -18,6 +19,8 @@ export function createBatcher<T, R>(
   const queues = new Map<string, Waiting<T, R>[]>();
 
   async function drain(key: string, queue: Waiting<T, R>[]): Promise<void> {
+    // The answers of one batch continue in one turn: together they are the next batch of what they do next.
+    await new Promise(setImmediate);
     while (queue.length > 0) {
       const batch = queue.splice(0, maxItems);
       try {

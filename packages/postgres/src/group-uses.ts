@@ -16,25 +16,29 @@ export interface LatestUses {
   usedAt: string[];
 }
 
+const idOf = ({ accountId, key }: KeyUse): string => `${accountId} ${key.algorithm} ${key.publicKey}`;
+
 /**
  * Records uses of keys; uses that arrive while a statement runs share the next one, since every sign-in
- * records one. Keys are sorted, so that replicas do not deadlock.
+ * records one. Keys are sorted, so that replicas do not deadlock. `write` may return a result for each row,
+ * which is the result of all uses of its key.
  */
-export function groupUses(write: (uses: LatestUses) => Promise<unknown>): Batcher<KeyUse, void> {
-  return createBatcher<KeyUse, void>(async (uses) => {
+export function groupUses<R = void>(write: (uses: LatestUses) => Promise<readonly R[]>): Batcher<KeyUse, R> {
+  return createBatcher<KeyUse, R>(async (uses) => {
     const latest = new Map<string, KeyUse>();
     for (const use of uses) {
-      const id = `${use.accountId} ${use.key.algorithm} ${use.key.publicKey}`;
+      const id = idOf(use);
       const known = latest.get(id);
       if (known === undefined || known.usedAt < use.usedAt) latest.set(id, use);
     }
     const sorted = [...latest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, use]) => use);
-    await write({
+    const results = await write({
       accountIds: sorted.map(({ accountId }) => accountId),
       algorithms: sorted.map(({ key }) => key.algorithm),
       keys: sorted.map(({ key }) => key.publicKey),
       usedAt: sorted.map(({ usedAt }) => usedAt.toISOString()),
     });
-    return uses.map(() => undefined);
+    const resultOf = new Map(sorted.map((use, i) => [idOf(use), results[i] as R]));
+    return uses.map((use) => resultOf.get(idOf(use)) as R);
   });
 }

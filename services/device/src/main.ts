@@ -10,7 +10,6 @@ import { createServiceRuntime, runService, type ServiceProcess } from "@counters
 import { keyAdditions } from "./clients/key-additions.ts";
 import { signerTimeLocks } from "./clients/time-locks.ts";
 import { loadConfig } from "./config.ts";
-import { recordDeviceUse } from "./domain/devices/record-device-use.ts";
 import { retireDevice } from "./domain/devices/retire-device.ts";
 import { startAccountEvents } from "./events/start.ts";
 import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
@@ -21,11 +20,10 @@ import { devicesHandlers } from "./rpc/devices.ts";
 import { timeLocksHandlers } from "./rpc/time-locks.ts";
 import { twoFactorHandlers } from "./rpc/two-factor.ts";
 import { PrismaClient } from "./store/generated/client.ts";
+import { postgresDeviceStore } from "./store/postgres-device-store.ts";
 import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
-import { prismaDeviceStore } from "./store/prisma-device-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onKeyRevoked } from "./subscribers/key-revoked.ts";
-import { onSessionCreated } from "./subscribers/session-created.ts";
 
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env);
@@ -33,8 +31,8 @@ async function start(service: ServiceProcess) {
   const { clock, logger, metrics, onClose, tls } = runtime;
   const { maxDevices, natsUrl, passkeys } = config;
 
-  const { prisma } = runtime.database(PrismaClient);
-  const devices = withFaultPoints("devices", prismaDeviceStore(prisma));
+  const { prisma, postgres } = runtime.database(PrismaClient);
+  const devices = withFaultPoints("devices", postgresDeviceStore(prisma, postgres));
   const requests = withFaultPoints("requests", prismaTwoFactorStore(prisma), {
     take: (_id, step) => step.emit ?? "attempt",
   });
@@ -43,12 +41,6 @@ async function start(service: ServiceProcess) {
   const contacts = runtime.client(ContactsService, "auth");
   const signer = runtime.client(SignerTimeLocksService, "signer", 2_000);
 
-  runtime.consume({
-    durable: "device-session-created",
-    // The time of use only moves forward, so the events' order does not matter.
-    concurrency: 100,
-    handler: onSessionCreated(recordDeviceUse({ store: devices, clock })),
-  });
   runtime.consume({ durable: "device-key-revoked", handler: onKeyRevoked(retireDevice({ store: devices, clock })) });
   const accountEvents = startAccountEvents({ natsUrl, tls, logger, metrics, clock, stopping: runtime.signal });
   onClose("account-events", () => accountEvents.close());

@@ -8,13 +8,11 @@ import { deviceDirectory } from "./clients/device-directory.ts";
 import { loadConfig } from "./config.ts";
 import { emitUnregisteredKeys } from "./domain/emit-unregistered-keys.ts";
 import { followChain } from "./domain/follow-chain.ts";
-import { recordKeyUse } from "./domain/record-key-use.ts";
 import { repairOnRead } from "./jobs/repair-on-read.ts";
 import { keysHandlers } from "./rpc/keys.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { postgresKeyStore } from "./store/postgres-key-store.ts";
 import { onAccountKeysChanged } from "./subscribers/account-keys-changed.ts";
-import { onSessionCreated } from "./subscribers/session-created.ts";
 
 /** The registration of a recovery key reads the chain twice within its deadline of 8 s. */
 const REGISTRATION_CHAIN_READ_MS = 3_500;
@@ -41,12 +39,6 @@ async function start(service: ServiceProcess) {
   const onProblem = (err: unknown) => logger.warn({ err }, "answered with stored keys: the chain could not be read");
   const repair = repairOnRead(follow, onProblem);
 
-  runtime.consume({
-    durable: "key-session-created",
-    // The time of use only moves forward, so the events' order does not matter.
-    concurrency: 100,
-    handler: onSessionCreated(recordKeyUse({ store, clock })),
-  });
   runtime.consume({
     durable: "key-account-keys-changed",
     concurrency: 10,

@@ -23,7 +23,7 @@ export const HOPS = [
   "gateway→account account.v1.Accounts/GetMe",
   "gateway→auth auth.v1.SignIn/IssueChallenge",
   "gateway→auth auth.v1.SignIn/RespondChallenge",
-  "auth→key key.v1.Keys/FindSignInKey",
+  "auth→key key.v1.Keys/FindSignInKeys",
   "auth→account account.v1.Accounts/GetAccount",
   "gateway→auth auth.v1.Sessions/RefreshToken",
   "gateway→signer signer.v1.Signing/SignTransaction",

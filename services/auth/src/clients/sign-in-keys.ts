@@ -1,15 +1,30 @@
+import { AppError } from "@countersign/core";
+import { createBatcher } from "@countersign/postgres";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
-import { type FindSignInKeyResponse, KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
+import {
+  KeyOrigin,
+  type KeysService,
+  type SignInKey as ProtoSignInKey,
+  type SignInKeyQuery,
+} from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/sign-in/ports.ts";
 
-/** key.v1.Keys/FindSignInKey */
-export const findSignInKey =
-  (keys: RpcClient<KeysService>): FindSignInKey =>
-  async (accountId, chainName, key) => {
-    const request = { accountId, chainName, publicKey: publicKeyToProto(key) };
-    return toSignInKey(await keys.findSignInKey(request, { idempotent: true }));
+/** The most queries of one call. */
+const MAX_QUERIES = 100;
+
+/** key.v1.Keys/FindSignInKeys: sign-ins that wait share a call. */
+export function findSignInKey(keys: RpcClient<KeysService>): FindSignInKey {
+  const find = createBatcher<SignInKeyQuery, ProtoSignInKey | undefined>(async (queries) => {
+    const { answers } = await keys.findSignInKeys({ queries: [...queries] }, { idempotent: true });
+    return answers.map(({ key }) => key);
+  }, MAX_QUERIES);
+  return async (accountId, chainName, key, usedAt) => {
+    const found = await find({ accountId, chainName, publicKey: publicKeyToProto(key), usedAt });
+    if (!found) throw new AppError("PleaseRegisterKey");
+    return toSignInKey(found);
   };
+}
 
 /** key.v1.Keys/ListPasskeys */
 export const listPasskeys =
@@ -17,9 +32,14 @@ export const listPasskeys =
   async (accountId, chainName) =>
     (await keys.listPasskeys({ accountId, chainName }, { idempotent: true })).passkeys.map(toSignInKey);
 
-const toSignInKey = ({ type, accountKey, deviceKey, origin }: FindSignInKeyResponse): SignInKey => ({
+const ORIGINS = new Map<KeyOrigin, SignInKey["origin"]>([
+  [KeyOrigin.KEY_ORIGIN_TWO_FACTOR, "two-factor"],
+  [KeyOrigin.KEY_ORIGIN_RECOVERY, "recovery"],
+]);
+
+const toSignInKey = ({ type, accountKey, deviceKey, origin }: ProtoSignInKey): SignInKey => ({
   type: type === UserKeyType.USER_KEY_TYPE_PASSKEY ? "passkey" : "device",
   accountKey: publicKeyFromProto(accountKey),
   deviceKey: publicKeyFromProto(deviceKey),
-  isRecovery: origin === KeyOrigin.KEY_ORIGIN_RECOVERY,
+  origin: ORIGINS.get(origin) ?? "sign-up",
 });

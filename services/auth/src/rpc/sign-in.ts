@@ -50,14 +50,14 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
 
     async respondChallenge({ challengeData, ...proof }, call) {
       await limits.respond(call);
-      const { accountId, chainName, accountKey, credentials } = await respond({
+      const { accountId, chainName, accountKey, origin, credentials } = await respond({
         data: challengeData.toString("hex"),
         answer: answerFrom(proof),
         requestId: call.requestId,
       });
       const [{ account, transaction }, addition] = await Promise.all([
         accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true }),
-        signIns.additionOf(accountId, chainName, accountKey),
+        origin === "two-factor" ? signIns.additionOf(accountId, chainName, accountKey) : undefined,
       ]);
       return { account, transaction: addition ?? transaction, credentials };
     },

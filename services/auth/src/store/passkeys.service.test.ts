@@ -96,7 +96,7 @@ describe("signing in with a passkey", () => {
     accountId = uuidv7(clock);
     [passkey, second] = [simulatedPasskey(), simulatedPasskey()];
     const entry = (type: SignInKey["type"], accountKey: PublicKey): SignInKey => ({
-      isRecovery: false,
+      origin: "sign-up",
       type,
       accountKey,
       deviceKey: accountKey,
@@ -178,7 +178,7 @@ describe("signing in with a passkey", () => {
   });
 
   it("uses the identity key of a device beside its passkey as what it is", async () => {
-    registered = [{ type: "passkey", accountKey: passkey.publicKey, deviceKey: device.publicKey, isRecovery: false }];
+    registered = [{ type: "passkey", accountKey: passkey.publicKey, deviceKey: device.publicKey, origin: "sign-up" }];
     const data = await ask({ type: "device-key", publicKey: device.publicKey });
     const signature = signMessage(device.privateKey, hexToBytes(data));
     const signedIn = await respond({ data, answer: { type: "device-key", signature }, requestId: "" });
@@ -281,7 +281,7 @@ describe("the counter of a passkey", () => {
     ({ ask, answer } = world());
     accountId = uuidv7(clock);
     passkey = simulatedPasskey();
-    registered = [{ type: "passkey", accountKey: passkey.publicKey, deviceKey: passkey.publicKey, isRecovery: false }];
+    registered = [{ type: "passkey", accountKey: passkey.publicKey, deviceKey: passkey.publicKey, origin: "sign-up" }];
     blocked = [];
     boundTo = [];
   });

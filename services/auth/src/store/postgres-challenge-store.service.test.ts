@@ -35,7 +35,7 @@ describe("challenges", () => {
         type: "device" as const,
         accountKey: pair.publicKey,
         deviceKey: pair.publicKey,
-        isRecovery: false,
+        origin: "sign-up",
       }),
       listPasskeys: async () => [],
       passkeys: { relyingPartiesOf: () => [] },

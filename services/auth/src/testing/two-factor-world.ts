@@ -210,7 +210,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     async findSignInKey(_accountId, _chainName, key) {
       if (failing.keys) throw failing.keys;
       if (registered.some((each) => samePublicKey(each, key)))
-        return { type: "device", accountKey: key, deviceKey: key, isRecovery: false };
+        return { type: "device", accountKey: key, deviceKey: key, origin: "sign-up" };
       throw new AppError("PleaseRegisterKey");
     },
     chains: new Set(["flow-emulator"]),

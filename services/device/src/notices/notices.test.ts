@@ -1,11 +1,13 @@
 import { FixedClock } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
+import type { PublicKey } from "@countersign/keys";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { createLogger } from "@countersign/runtime";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Device } from "../domain/devices/device.ts";
+import type { RecordDeviceUse } from "../domain/devices/record-device-use.ts";
 import type { Push } from "../push/push-devices.ts";
 import { PUSH_KINDS } from "../push/push-kinds.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";
@@ -27,6 +29,8 @@ let mailFails: boolean;
 let pushFails: boolean;
 let email: string;
 let live: Device[];
+/** The device keys whose use was recorded. */
+let uses: PublicKey[];
 
 beforeEach(() => {
   clock = new FixedClock("2026-11-20T10:00:00Z");
@@ -38,6 +42,7 @@ beforeEach(() => {
   pushFails = false;
   email = "ada@example.com";
   live = [];
+  uses = [];
 });
 
 function handler({ mail = true } = {}) {
@@ -72,7 +77,11 @@ function handler({ mail = true } = {}) {
     clock,
     logger,
   });
-  return onNoticeEvent({ deliveries: { history: async () => history }, send });
+  const recordUse = async ({ publicKey }: RecordDeviceUse) => {
+    uses.push(publicKey);
+    return history.find((each) => each.publicKey === publicKey.publicKey)?.createdAt;
+  };
+  return onNoticeEvent({ deliveries: { history: async () => history }, recordUse, send });
 }
 
 function event(name: string, payload: Partial<Event>): DeliveredEvent {
@@ -103,6 +112,7 @@ describe("notices", () => {
     expect(mails).toEqual([
       { to: email, id: delivered.event.id, ...noticeText("new-sign-in", delivered.event.occurredAt!, "en") },
     ]);
+    expect(uses).toEqual([first]);
     expect(mails[0]!.text).toContain("2026-11-20 11:00 UTC");
     expect(mails[0]!.text).not.toContain(accountId);
   });

@@ -1,6 +1,8 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
-import type { Event } from "@countersign/proto/events/v1/events.ts";
+import type { Event, SessionCreated } from "@countersign/proto/events/v1/events.ts";
+import { publicKeyFromProto } from "@countersign/rpc";
+import type { recordDeviceUse } from "../domain/devices/record-device-use.ts";
 import { subjectParts } from "../events/account-event.ts";
 import type { DeliveryStore, NoticeKind } from "./ports.ts";
 import type { sendNotice } from "./send-notice.ts";
@@ -21,32 +23,40 @@ const JUST_REGISTERED_MS = 10 * 60_000;
 
 export interface OnNoticeEventOptions {
   deliveries: Pick<DeliveryStore, "history">;
+  recordUse: ReturnType<typeof recordDeviceUse>;
   send: ReturnType<typeof sendNotice>;
 }
 
-/** Sends the notices of events that the account's owner should know at once. Idempotent, in any order. */
-export function onNoticeEvent({ deliveries, send }: OnNoticeEventOptions) {
+/**
+ * Sends the notices of events that the account's owner should know at once, and records the use of devices
+ * that sign in. Idempotent, in any order.
+ */
+export function onNoticeEvent({ deliveries, recordUse, send }: OnNoticeEventOptions) {
   const isLaterDevice = async (accountId: string, deviceId: string): Promise<boolean> => {
     const history = await deliveries.history(accountId);
     const own = history.find(({ id }) => id === deviceId);
     return history.some(({ id, createdAt }) => id !== deviceId && (own === undefined || createdAt < own.createdAt));
   };
 
-  const isOldDevice = async ({ accountId, sessionCreated, occurredAt }: Event): Promise<boolean> => {
-    const key = Buffer.from(sessionCreated?.deviceKey?.bytes ?? []).toString("hex");
-    const own = (await deliveries.history(accountId)).filter(({ publicKey }) => publicKey === key);
-    const since = (occurredAt?.getTime() ?? 0) - JUST_REGISTERED_MS;
-    return !own.some(({ createdAt }) => createdAt.getTime() >= since);
+  /** Records the use of the session's device; undefined for the first session of a new one. */
+  const kindOfSession = async (
+    { deviceKey, recovery }: SessionCreated,
+    { accountId, occurredAt }: { accountId: string; occurredAt: Date },
+  ): Promise<NoticeKind | undefined> => {
+    const publicKey = publicKeyFromProto(deviceKey);
+    const registeredAt = await recordUse({ accountId, publicKey, usedAt: occurredAt });
+    if (recovery) return "recovery-sign-in";
+    const since = occurredAt.getTime() - JUST_REGISTERED_MS;
+    return registeredAt && registeredAt.getTime() >= since ? undefined : "new-sign-in";
   };
 
-  const kindOf = async (name: string, event: Event): Promise<NoticeKind | undefined> => {
+  const kindOf = async (name: string, event: Event, occurredAt: Date): Promise<NoticeKind | undefined> => {
     const { accountId, deviceRegistered, sessionCreated } = event;
     if (name === "device.device-registered" && deviceRegistered !== undefined) {
       return (await isLaterDevice(accountId, deviceRegistered.deviceId)) ? "new-device" : undefined;
     }
     if (name === "auth.session-created" && sessionCreated !== undefined) {
-      if (sessionCreated.recovery) return "recovery-sign-in";
-      return (await isOldDevice(event)) ? "new-sign-in" : undefined;
+      return kindOfSession(sessionCreated, { accountId, occurredAt });
     }
     // The notice of a chain alert includes its freeze.
     if (name === "auth.account-frozen" && event.accountFrozen !== undefined) {
@@ -64,7 +74,7 @@ export function onNoticeEvent({ deliveries, send }: OnNoticeEventOptions) {
     const parts = subjectParts(subject);
     // An incomplete event stays so when it is delivered again.
     if (parts?.accountId !== accountId || occurredAt === undefined || !isUuid(accountId) || !isUuid(id)) return;
-    const kind = await kindOf(parts.name, event);
+    const kind = await kindOf(parts.name, event, occurredAt);
     if (kind !== undefined) await send({ eventId: id, accountId, kind, occurredAt });
   };
 }

@@ -2,6 +2,7 @@ import { type Clock, withFaultPoints } from "@countersign/core";
 import { type NatsOptions, startConsumer } from "@countersign/events";
 import { startPeriodicJob } from "@countersign/runtime";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
+import { recordDeviceUse } from "../domain/devices/record-device-use.ts";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { loadPushAdapters } from "../push/load-adapters.ts";
 import { onTwoFactorChanged } from "../push/on-two-factor-changed.ts";
@@ -15,15 +16,15 @@ import { createSmtpMailer } from "./smtp-mailer.ts";
 
 export interface NotificationsOptions extends Omit<NatsOptions, "name"> {
   config: NotifyConfig;
-  devices: Pick<DeviceStore, "listLive">;
+  devices: DeviceStore;
   requests: Pick<TwoFactorStore, "find">;
   deliveries: Deliveries & DeliveryStore & PushTokens;
   findEmail: FindEmail;
   clock: Clock;
 }
 
-/** Concurrent events: pushes and mails wait for external servers. */
-const MAX_CONCURRENT_EVENTS = 16;
+/** Concurrent events: every sign-in is one, and pushes and mails wait for external servers. */
+const MAX_CONCURRENT_EVENTS = 100;
 const HOUR_MS = 3_600_000;
 /** Longer than an event can be delivered again: the stream keeps events for a week. */
 const DELIVERY_RETENTION_MS = 8 * 24 * HOUR_MS;
@@ -46,7 +47,7 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
     startConsumer({
       ...common,
       durable: "device-notices",
-      handler: onNoticeEvent({ deliveries, send }),
+      handler: onNoticeEvent({ deliveries, recordUse: recordDeviceUse({ store: devices, clock }), send }),
     }),
   ];
   const forgetting = startPeriodicJob({

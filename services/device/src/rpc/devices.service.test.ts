@@ -5,7 +5,7 @@ import { AppError, FixedClock, type TokenVerifier, type VerifiedToken } from "@c
 import type { PublicKey } from "@countersign/keys";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import {
   createRpcClient,
@@ -19,7 +19,7 @@ import { createLogger, createMetrics, loadPeers, loadTls } from "@countersign/ru
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PrismaClient } from "../store/generated/client.ts";
-import { prismaDeviceStore } from "../store/prisma-device-store.ts";
+import { postgresDeviceStore } from "../store/postgres-device-store.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";
 import { devicesHandlers } from "./devices.ts";
 
@@ -35,6 +35,7 @@ describe("device over gRPC with mutual TLS", () => {
   };
   let stateDir: string;
   let database: TestDatabase;
+  let postgres: Postgres;
   let prisma: PrismaClient;
   let server: RpcServer;
   let address: string;
@@ -72,7 +73,8 @@ describe("device over gRPC with mutual TLS", () => {
     stateDir = await mkdtemp(join(tmpdir(), "countersign-device-"));
     await ensureCertificates(stateDir);
     database = await createTestDatabase("device");
-    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+    postgres = openPostgres(database.url);
+    prisma = new PrismaClient({ adapter: postgres.adapter });
     server = createRpcServer({
       name: "device",
       tls: loadTls(tlsFiles(stateDir, "device")),
@@ -80,7 +82,7 @@ describe("device over gRPC with mutual TLS", () => {
       tokenVerifier,
       logger: createLogger({ name: "device", level: "silent" }),
       metrics: createMetrics("device", { defaults: false }),
-    }).add(DevicesService, devicesHandlers({ store: prismaDeviceStore(prisma), clock, maxDevices: 20 }));
+    }).add(DevicesService, devicesHandlers({ store: postgresDeviceStore(prisma, postgres), clock, maxDevices: 20 }));
     const { port } = await server.listen("127.0.0.1:0");
     address = `127.0.0.1:${port}`;
   });
@@ -88,6 +90,7 @@ describe("device over gRPC with mutual TLS", () => {
     for (const client of clients) client.close();
     await server.stop(100);
     await prisma.$disconnect();
+    await postgres.close();
     await database.drop();
     await rm(stateDir, { recursive: true });
   });

@@ -5,7 +5,7 @@ import { AppError, FixedClock, type VerifiedToken } from "@countersign/core";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import { type TwoFactorAuth, TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
 import { createRpcClient, createRpcServer, publicKeyToProto, type RpcClient, type RpcServer } from "@countersign/rpc";
@@ -14,7 +14,7 @@ import { v4, v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { updateDevice } from "../domain/devices/update-device.ts";
 import { PrismaClient } from "../store/generated/client.ts";
-import { prismaDeviceStore } from "../store/prisma-device-store.ts";
+import { postgresDeviceStore } from "../store/postgres-device-store.ts";
 import { prismaTwoFactorStore } from "../store/prisma-two-factor-store.ts";
 import { someAttributes } from "../testing/samples.ts";
 import { silentLogger } from "../testing/silent-logger.ts";
@@ -28,6 +28,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
   const tokens = new Map<string, VerifiedToken>();
   let stateDir: string;
   let database: TestDatabase;
+  let postgres: Postgres;
   let prisma: PrismaClient;
   let world: TwoFactorWorld;
   let server: RpcServer;
@@ -45,8 +46,9 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     stateDir = await mkdtemp(join(tmpdir(), "countersign-two-factor-"));
     await ensureCertificates(stateDir);
     database = await createTestDatabase("device");
-    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
-    const stores = { requests: prismaTwoFactorStore(prisma), devices: prismaDeviceStore(prisma) };
+    postgres = openPostgres(database.url);
+    prisma = new PrismaClient({ adapter: postgres.adapter });
+    const stores = { requests: prismaTwoFactorStore(prisma), devices: postgresDeviceStore(prisma, postgres) };
     world = twoFactorWorld(stores, clock);
     server = createRpcServer({
       name: "device",
@@ -77,6 +79,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     gateway.close();
     await server.stop(100);
     await prisma.$disconnect();
+    await postgres.close();
     await database.drop();
     await rm(stateDir, { recursive: true });
   });

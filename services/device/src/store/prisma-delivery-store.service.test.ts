@@ -3,9 +3,9 @@ import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { registerDevice } from "../domain/devices/register-device.ts";
 import { someAttributes, someRegistration } from "../testing/samples.ts";
-import { prisma } from "../testing/store-fixture.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
+import { postgresDeviceStore } from "./postgres-device-store.ts";
 import { prismaDeliveryStore } from "./prisma-delivery-store.ts";
-import { prismaDeviceStore } from "./prisma-device-store.ts";
 
 describe("deliveries in Postgres", () => {
   const clock = new FixedClock();
@@ -45,7 +45,7 @@ describe("deliveries in Postgres", () => {
 
   it("clear a push token where it is still that one", async () => {
     const store = prismaDeliveryStore(prisma);
-    const devices = prismaDeviceStore(prisma);
+    const devices = postgresDeviceStore(prisma, postgres);
     const accountId = v7();
     const attributes = { ...someAttributes, pushToken: "token" };
     const register = registerDevice({ store: devices, clock, maxDevices: 20 });

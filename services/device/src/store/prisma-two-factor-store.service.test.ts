@@ -3,10 +3,10 @@ import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { TwoFactor } from "../domain/two-factor/two-factor.ts";
 import { ATTEMPT_TIMEOUT_MS } from "../domain/two-factor/two-factor-state.ts";
-import { prisma } from "../testing/store-fixture.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
 import { playTwoFactor } from "../testing/two-factor-model.ts";
 import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
-import { prismaDeviceStore } from "./prisma-device-store.ts";
+import { postgresDeviceStore } from "./postgres-device-store.ts";
 import { prismaTwoFactorStore } from "./prisma-two-factor-store.ts";
 
 const TX = "ab".repeat(32);
@@ -18,7 +18,7 @@ describe("requests for approval in Postgres", () => {
   let asked: TwoFactor;
 
   beforeEach(async () => {
-    world = twoFactorWorld({ requests: prismaTwoFactorStore(prisma), devices: prismaDeviceStore(prisma) });
+    world = twoFactorWorld({ requests: prismaTwoFactorStore(prisma), devices: postgresDeviceStore(prisma, postgres) });
     accountId = v7();
     old = await world.device(accountId);
     asked = (await world.open(world.enrollmentRequest(accountId))).request;
@@ -112,7 +112,7 @@ describe("requests for approval in Postgres", () => {
   });
 
   it("keeps to the table of states under random sequences of all commands", async () => {
-    const stores = () => ({ requests: prismaTwoFactorStore(prisma), devices: prismaDeviceStore(prisma) });
+    const stores = () => ({ requests: prismaTwoFactorStore(prisma), devices: postgresDeviceStore(prisma, postgres) });
     await playTwoFactor(stores, { numRuns: 15, maxCommands: 40 });
   }, 120_000);
 

@@ -29,9 +29,9 @@ export function memoryDeviceStore(): MemoryDeviceStore {
       }),
     listLive: async (accountId) => live(accountId).sort((a, b) => b.lastUsedAt.getTime() - a.lastUsedAt.getTime()),
     touch: async (accountId: string, publicKey: PublicKey, usedAt: Date) => {
-      for (const device of live(accountId)) {
-        if (samePublicKey(device.publicKey, publicKey) && device.lastUsedAt < usedAt) device.lastUsedAt = usedAt;
-      }
+      const device = live(accountId).find((each) => samePublicKey(each.publicKey, publicKey));
+      if (device && device.lastUsedAt < usedAt) device.lastUsedAt = usedAt;
+      return device?.createdAt;
     },
   };
 }

@@ -139,8 +139,14 @@ describe("key over gRPC with mutual TLS", () => {
     const removed = registration(accountId, 2);
     await auth.registerKey(removed);
 
-    const found = await auth.findSignInKey({ accountId, chainName, publicKey: deviceKey });
-    expect(found).toEqual({ type, accountKey, deviceKey, origin });
+    const query = { accountId, chainName, publicKey: deviceKey, usedAt: undefined };
+    const unknown = { ...query, publicKey: publicKeyToProto(somePublicKey()) };
+    const { answers } = await auth.findSignInKeys({ queries: [unknown, query] });
+    expect(answers).toEqual([{ key: undefined }, { key: { type, accountKey, deviceKey, origin } }]);
+    const lastUse = async () => (await gateway.listKeys({ includeRevoked: false }, { token: accountId })).keys[0];
+    expect((await lastUse())?.lastUsedAt).toBeUndefined();
+    await auth.findSignInKeys({ queries: [{ ...query, usedAt: clock.now() }] });
+    expect((await lastUse())?.lastUsedAt).toEqual(clock.now());
 
     const { keys } = await gateway.listKeys({ includeRevoked: false }, { token: accountId });
     expect(keys).toMatchObject([

@@ -1,5 +1,6 @@
+import { isAppError } from "@countersign/core";
 import type { Device } from "@countersign/proto/common/v1/types.ts";
-import type { FindSignInKeyResponse, KeysService } from "@countersign/proto/key/v1/keys.ts";
+import type { KeysService, SignInKey } from "@countersign/proto/key/v1/keys.ts";
 import {
   type CallContext,
   type Handlers,
@@ -17,6 +18,7 @@ import type { FollowChain } from "../domain/follow-chain.ts";
 import { type ListedKey, listKeys } from "../domain/list-keys.ts";
 import { listPasskeys } from "../domain/list-passkeys.ts";
 import type { ChainDirectory, DeviceDirectory } from "../domain/ports.ts";
+import { recordKeyUse } from "../domain/record-key-use.ts";
 import { type RegisterKeyOptions, registerKey } from "../domain/register-key.ts";
 import { registerRecoveryKey } from "../domain/register-recovery-key.ts";
 import type { Registration } from "../domain/registration.ts";
@@ -61,12 +63,17 @@ const revocationShape = z.object({
 });
 
 /** Returns a registration as auth needs it to open a session. */
-const toSignInKey = ({ type, accountKey, deviceKey, origin }: Registration): FindSignInKeyResponse => ({
+const toSignInKey = ({ type, accountKey, deviceKey, origin }: Registration): SignInKey => ({
   type: toWireType(type),
   accountKey: publicKeyToProto(accountKey),
   deviceKey: publicKeyToProto(deviceKey),
   origin: toWireOrigin(origin),
 });
+
+/** Answers a key that may not sign in as absent. */
+function unlessMissing(error: unknown): undefined {
+  if (!isAppError(error, "PleaseRegisterKey")) throw error;
+}
 
 const toWireKeys = (keys: ListedKey<Device>[]) =>
   keys.map(({ registration, device }) => toWireKey(registration, device));
@@ -75,6 +82,7 @@ const toWireKeys = (keys: ListedKey<Device>[]) =>
 export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
   const register = registerKey(options);
   const find = findSignInKey(options);
+  const recordUse = recordKeyUse(options);
   const passkeys = listPasskeys(options);
   const describe = describeAccess(options);
   const list = listKeys(options);
@@ -85,7 +93,14 @@ export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
       return { key: toWireKey(await register({ ...parseRequest(registerShape, request), requestId }), undefined) };
     },
 
-    findSignInKey: async (request) => toSignInKey(await find(parseRequest(signInShape, request))),
+    async findSignInKeys({ queries }) {
+      const answers = queries.map(async ({ usedAt, ...query }) => {
+        const key = await find(parseRequest(signInShape, query)).catch(unlessMissing);
+        if (key && usedAt) await recordUse({ ...key, usedAt });
+        return { key: key && toSignInKey(key) };
+      });
+      return { answers: await Promise.all(answers) };
+    },
 
     listPasskeys: async (request) => ({
       passkeys: (await passkeys(parseRequest(passkeysShape, request))).map(toSignInKey),

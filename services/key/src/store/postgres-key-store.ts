@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupUses, type Postgres, sql, sqlFile } from "@countersign/postgres";
+import { createBatcher, groupUses, type Postgres, sql, sqlFile } from "@countersign/postgres";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
 import type { KeyKind, KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 import type { Prisma, PrismaClient, Registration as Row } from "./generated/client.ts";
@@ -69,15 +69,30 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
 
 const findByKey = sqlFile(new URL("../../sql/find-by-key.sql", import.meta.url));
 
+type KeyQuery = { accountId: string; chainName: string } & PublicKey;
+
 /** Keeps registrations in Postgres. Every sign-in finds its key twice and notes its use, without Prisma. */
 export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyStore {
-  const touch = groupUses(({ accountIds, algorithms, keys, usedAt }) =>
-    postgres.execute(sql`
+  const touch = groupUses(async ({ accountIds, algorithms, keys, usedAt }) => {
+    await postgres.execute(sql`
       UPDATE registration AS t SET last_used_at = n.used_at
       FROM unnest(${accountIds}::uuid[], ${algorithms}::text[], ${keys}::text[], ${usedAt}::timestamptz[]) AS n(id, algorithm, key, used_at)
       WHERE t.account_id = n.id AND t.account_algorithm = n.algorithm AND t.account_key = n.key AND t.revoked_at IS NULL
-        AND (t.last_used_at IS NULL OR t.last_used_at < n.used_at)`),
-  );
+        AND (t.last_used_at IS NULL OR t.last_used_at < n.used_at)`);
+    return [];
+  });
+  const find = createBatcher<KeyQuery, Registration[]>(async (queries) => {
+    const rows = await postgres.query<Row & { at: number }>(
+      findByKey({
+        accountIds: queries.map(({ accountId }) => accountId),
+        chainNames: queries.map(({ chainName }) => chainName),
+        algorithms: queries.map(({ algorithm }) => algorithm),
+        publicKeys: queries.map(({ publicKey }) => publicKey),
+      }),
+    );
+    const found = Map.groupBy(rows, ({ at }) => at);
+    return queries.map((_, i) => (found.get(i + 1) ?? []).map(({ at: _at, ...row }) => toRegistration(row)));
+  });
   return {
     withAccount: (accountId, work) =>
       prisma.$transaction(
@@ -88,10 +103,7 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
         },
         { maxWait: 5_000, timeout: 5_000 },
       ),
-    async findByKey(accountId, chainName, { algorithm, publicKey }) {
-      const rows = await postgres.query<Row>(findByKey({ accountId, chainName, algorithm, publicKey }));
-      return rows.map(toRegistration);
-    },
+    findByKey: (accountId, chainName, publicKey) => find({ accountId, chainName, ...publicKey }),
     async list(accountId, { includeRevoked }) {
       const rows = await prisma.registration.findMany({
         where: { accountId, ...(includeRevoked ? {} : { revokedAt: null }) },

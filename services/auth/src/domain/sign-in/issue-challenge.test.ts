@@ -44,8 +44,8 @@ beforeEach(() => {
   [email, accountId, left, requireLoginToken] = ["ann@example.org", ACCOUNT, false, true];
   [blocked, boundTo, askedAbout, issued] = [[], [], [], []];
   registered = [
-    { type: "device", accountKey: device, deviceKey: device, isRecovery: false },
-    { type: "passkey", accountKey: passkey, deviceKey: generateKeyPair().publicKey, isRecovery: false },
+    { type: "device", accountKey: device, deviceKey: device, origin: "sign-up" },
+    { type: "passkey", accountKey: passkey, deviceKey: generateKeyPair().publicKey, origin: "sign-up" },
   ];
   const holds = (key: unknown) => registered.find((each) => each.accountKey === key || each.deviceKey === key);
   const options: Omit<IssueChallengeOptions, "requireLoginToken"> = {

@@ -18,9 +18,9 @@ import type { ChallengeType, SignInKey } from "./ports.ts";
 export const challengeTypeOf = ({ type, accountKey }: SignInKey, named: PublicKey): ChallengeType =>
   type === "passkey" && samePublicKey(accountKey, named) ? "passkey" : "device-key";
 
-/** An assertion with the registration whose key made it. */
+/** An assertion with the key that made it. */
 export interface Asserted {
-  readonly key: SignInKey;
+  readonly key: PublicKey;
   readonly facts: AssertionFacts;
 }
 
@@ -29,7 +29,7 @@ export interface Asserted {
  * the problem.
  */
 export function findAsserted(
-  candidates: readonly SignInKey[],
+  candidates: readonly PublicKey[],
   assertion: Assertion,
   purpose: AssertionPurpose,
   relyingParties: readonly RelyingParty[],
@@ -37,7 +37,7 @@ export function findAsserted(
   let problem = "no passkey may answer";
   for (const key of candidates) {
     try {
-      return { key, facts: verifyAssertion(key.accountKey, assertion, purpose, relyingParties) };
+      return { key, facts: verifyAssertion(key, assertion, purpose, relyingParties) };
     } catch (error) {
       if (!(error instanceof PasskeyError)) throw error;
       problem = error.message;

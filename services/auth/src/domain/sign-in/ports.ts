@@ -43,12 +43,15 @@ export interface SignInKey {
   readonly type: "device" | "passkey";
   readonly accountKey: PublicKey;
   readonly deviceKey: PublicKey;
-  /** A recovery key: its sessions have the scope recover. */
-  readonly isRecovery: boolean;
+  /** How the key was registered. Sessions of a recovery key have the scope recover. */
+  readonly origin: "sign-up" | "two-factor" | "recovery";
 }
 
-/** key.v1.Keys/FindSignInKey. Errors: PleaseRegisterKey. */
-export type FindSignInKey = (accountId: string, chainName: string, key: PublicKey) => Promise<SignInKey>;
+/**
+ * key.v1.Keys/FindSignInKeys. `usedAt`: when the key answered a challenge, to be recorded. Errors:
+ * PleaseRegisterKey.
+ */
+export type FindSignInKey = (accountId: string, chainName: string, key: PublicKey, usedAt?: Date) => Promise<SignInKey>;
 
 /** key.v1.Keys/ListPasskeys: the passkeys that may sign in. */
 export type ListPasskeys = (accountId: string, chainName: string) => Promise<SignInKey[]>;

@@ -40,7 +40,7 @@ beforeEach(() => {
     authTime: undefined,
     expiresAt: new Date(clock.now().getTime() + CHALLENGE_MS),
   };
-  key = { type: "device", accountKey: device.publicKey, deviceKey: device.publicKey, isRecovery: false };
+  key = { type: "device", accountKey: device.publicKey, deviceKey: device.publicKey, origin: "sign-up" };
   [attempts, sessions, blocked, passkeys, counter] = [0, [], [], [], undefined];
   const run = respondChallenge({
     challenges: {
@@ -109,7 +109,7 @@ describe("an answer to a challenge", () => {
   });
 
   it("of a recovery key opens a session for recovery", async () => {
-    key = { ...key, isRecovery: true };
+    key = { ...key, origin: "recovery" };
     await respond();
     expect(sessions).toMatchObject([{ scope: "recover" }]);
   });

@@ -26,12 +26,19 @@ export interface RespondChallengeOptions {
   issue(session: Session): Promise<Credentials>;
 }
 
+/** The key that made an answer, and its counter where it is a passkey. */
+interface Answerer {
+  readonly key: PublicKey;
+  readonly counter?: PasskeyCounter;
+}
+
 /** The begun session, for the response. */
 export interface SignedIn {
   readonly accountId: string;
   readonly chainName: string;
   /** The key on chain of the device that signed in. */
   readonly accountKey: PublicKey;
+  readonly origin: SignInKey["origin"];
   readonly credentials: Credentials;
 }
 
@@ -47,37 +54,34 @@ export interface SignedIn {
 export const respondChallenge = (options: RespondChallengeOptions) => {
   const { challenges, findSignInKey, clock } = options;
 
-  /**
-   * Returns the key that made the answer, read again: it may have been revoked since the challenge was
-   * issued.
-   */
-  async function check(challenge: Challenge, answer: Answer): Promise<{ key: SignInKey; counter?: PasskeyCounter }> {
+  /** Returns the key that made the answer. Errors: InvalidSignature. */
+  async function findAnswerer(challenge: Challenge, answer: Answer): Promise<Answerer> {
     const { data, accountId, chainName, signer, app } = challenge;
     const login = hexToBytes(data);
     if (answer.type === "device-key") {
       if (!signer || !verifySignature(signer, login, answer.signature)) throw new AppError("InvalidSignature");
-      return { key: await findSignInKey(accountId, chainName, signer) };
+      return { key: signer };
     }
-    const candidates = signer
-      ? [await findSignInKey(accountId, chainName, signer)]
-      : await options.listPasskeys(accountId, chainName);
+    const passkeys = async () => (await options.listPasskeys(accountId, chainName)).map((each) => each.accountKey);
+    const candidates = signer ? [signer] : await passkeys();
     const relyingParties = options.passkeys.relyingPartiesOf(app.appId);
     const { key, facts } = findAsserted(candidates, answer, { login }, relyingParties);
-    return { key, counter: { key: key.accountKey, signCount: facts.signCount } };
+    return { key, counter: { key, signCount: facts.signCount } };
   }
 
   /** Checks the answer and opens the session. */
-  async function open(challenge: Challenge, answer: Answer, requestId: string): Promise<Session> {
-    const { key, counter } = await check(challenge, answer);
-    const { data, accountId, app, authTime } = challenge;
-    const { accountKey, deviceKey, isRecovery } = key;
+  async function open(challenge: Challenge, answer: Answer, requestId: string) {
+    const { key, counter } = await findAnswerer(challenge, answer);
+    const { data, accountId, chainName, app, authTime } = challenge;
+    // Read again: it may have been revoked since the challenge was issued.
+    const { accountKey, deviceKey, origin } = await findSignInKey(accountId, chainName, key, clock.now());
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       clock.now(),
-      isRecovery ? "recover" : "full",
+      origin === "recovery" ? "recover" : "full",
     );
     if (!(await challenges.succeed(data, session, requestId, counter))) throw new AppError("UnknownChallenge");
-    return session;
+    return { session, origin };
   }
 
   return async ({ data, answer, requestId }: RespondChallenge): Promise<SignedIn> => {
@@ -85,12 +89,13 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     if (!challenge) throw new AppError("UnknownChallenge");
     if (clock.now() >= challenge.expiresAt) throw new AppError("ChallengeExpired");
     if (answer.type !== challenge.type) throw new AppError("ChallengeTypeMismatch");
-    const session = await open(challenge, answer, requestId).catch(async (error: unknown) => {
+    const { session, origin } = await open(challenge, answer, requestId).catch(async (error: unknown) => {
       // Of wrong answers that come at once, five are answered so.
       const isOneTooMany = isAppError(error, "InvalidSignature") && !(await challenges.countWrongAnswer(data));
       throw isOneTooMany ? new AppError("UnknownChallenge") : error;
     });
     const { accountId, accountKey } = session;
-    return { accountId, chainName: challenge.chainName, accountKey, credentials: await options.issue(session) };
+    const { chainName } = challenge;
+    return { accountId, chainName, accountKey, origin, credentials: await options.issue(session) };
   };
 };

@@ -32,6 +32,9 @@ export interface DeviceStore {
   withAccount<T>(accountId: string, work: (devices: AccountDevices) => Promise<T>): Promise<T>;
   /** Live devices, most recently used first. */
   listLive(accountId: string): Promise<Device[]>;
-  /** Moves lastUsedAt of the live device with this key forward, never backwards. */
-  touch(accountId: string, publicKey: PublicKey, usedAt: Date): Promise<void>;
+  /**
+   * Moves lastUsedAt of the live device with this key forward, never backwards. Returns when the device was
+   * registered; undefined where there is none.
+   */
+  touch(accountId: string, publicKey: PublicKey, usedAt: Date): Promise<Date | undefined>;
 }

@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupUses } from "@countersign/postgres";
+import { groupUses, type Postgres, sqlFile } from "@countersign/postgres";
 import type { Device, DeviceType } from "../domain/devices/device.ts";
 import type { AccountDevices, DeviceStore } from "../domain/devices/device-store.ts";
 import { deviceEventRow } from "./device-event.ts";
@@ -49,14 +49,14 @@ function accountDevices(tx: Prisma.TransactionClient, accountId: string): Accoun
   };
 }
 
-/** Keeps devices in Postgres. */
-export function prismaDeviceStore(prisma: PrismaClient): DeviceStore {
-  const touch = groupUses(
-    ({ accountIds, algorithms, keys, usedAt }) => prisma.$executeRaw`
-      UPDATE device AS t SET last_used_at = n.used_at
-      FROM unnest(${accountIds}::uuid[], ${algorithms}::text[], ${keys}::text[], ${usedAt}::timestamptz[]) AS n(id, algorithm, key, used_at)
-      WHERE t.account_id = n.id AND t.algorithm = n.algorithm AND t.public_key = n.key AND t.removed_at IS NULL AND t.last_used_at < n.used_at`,
-  );
+const touchStatement = sqlFile(new URL("../../sql/touch-devices.sql", import.meta.url));
+
+/** Keeps devices in Postgres. Every sign-in notes the use of its device, without Prisma. */
+export function postgresDeviceStore(prisma: PrismaClient, postgres: Postgres): DeviceStore {
+  const touch = groupUses(async (uses) => {
+    const rows = await postgres.query<{ registeredAt: Date | null }>(touchStatement({ ...uses }));
+    return rows.map(({ registeredAt }) => registeredAt ?? undefined);
+  });
   return {
     withAccount: (accountId, work) =>
       prisma.$transaction(

@@ -8,8 +8,8 @@ import { registerDevice } from "../domain/devices/register-device.ts";
 import { removeDevice, YOUNG_DEVICE_MS } from "../domain/devices/remove-device.ts";
 import { updateDevice } from "../domain/devices/update-device.ts";
 import { someAttributes, someRegistration } from "../testing/samples.ts";
-import { prisma } from "../testing/store-fixture.ts";
-import { prismaDeviceStore } from "./prisma-device-store.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
+import { postgresDeviceStore } from "./postgres-device-store.ts";
 
 describe("devices in Postgres", () => {
   let clock: FixedClock;
@@ -21,7 +21,7 @@ describe("devices in Postgres", () => {
   });
 
   const commands = () => {
-    const options = { store: prismaDeviceStore(prisma), clock, maxDevices: 20 };
+    const options = { store: postgresDeviceStore(prisma, postgres), clock, maxDevices: 20 };
     return {
       register: registerDevice(options),
       list: listDevices(options),
