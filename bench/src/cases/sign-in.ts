@@ -1,6 +1,6 @@
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { expectOk, HttpConnection } from "../http-connection.ts";
-import { closedLoop, type Operation } from "../load.ts";
+import { closedLoop, fixedRate, type Operation } from "../load.ts";
 import { withCpu } from "../with-cpu.ts";
 import type { Bench, Case } from "./case.ts";
 
@@ -27,7 +27,11 @@ export const signIn: Case = async (bench) => {
   const { stack, residents } = bench;
   const { chainName } = stack.chains[0]!;
   const ours = await withCpu(stack, bench, (timed) => closedLoop(signInUsers(bench), timed));
+  const atHalf = await withCpu(stack, bench, (timed) => fixedRate(users, ours.measured.perSecond / 2, timed));
   // The clients' sessions were replaced; the next case needs clients that are signed in.
   await Promise.all(residents.map(({ client, login }) => client.signIn({ login, chainName })));
-  return [{ name: "challenge + respond", ...ours, goalPerSecond: 1000 }];
+  return [
+    { name: "challenge + respond", ...ours, goalPerSecond: 1000 },
+    { name: "challenge + respond at half load", ...atHalf, goalP99: 25 },
+  ];
 };

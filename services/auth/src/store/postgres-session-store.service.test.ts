@@ -1,4 +1,5 @@
 import { FixedClock, uuidv7 } from "@countersign/core";
+import { sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";
@@ -26,6 +27,38 @@ describe("sessions", () => {
       times(6, () => refreshing()(tokenOf(session, session.refreshId), new Uint8Array(), "")),
     );
     expect(new Set(answers.map((answer) => answer.refreshToken)).size).toBe(1);
+  });
+
+  it("refreshes at once share a transaction, and a locked session is waited for alone", async () => {
+    const started = times(30, () => someSession());
+    await Promise.all(started.map((session) => sessions().begin(session, "")));
+    let transactions = 0;
+    const counting: typeof postgres = {
+      ...postgres,
+      transaction: (work, timeoutMs) => {
+        transactions += 1;
+        return postgres.transaction(work, timeoutMs);
+      },
+    };
+    const store = postgresSessionStore(prisma, counting);
+    const touch = ({ id }: Session) =>
+      store.update(id, (session) => ({ next: { ...session, proofRequired: true }, result: session.id }), now, "");
+    const [locked, ...others] = started as [Session, ...Session[]];
+    const unlock = Promise.withResolvers<void>();
+    const isLocked = Promise.withResolvers<void>();
+    const holder = postgres.transaction(async (tx) => {
+      await tx.execute(sql`SELECT FROM session WHERE id = ${locked.id}::uuid FOR UPDATE`);
+      isLocked.resolve();
+      await unlock.promise;
+    });
+    await isLocked.promise;
+    const waiting = touch(locked);
+    expect(await Promise.all(others.map(touch))).toEqual(others.map(({ id }) => id));
+    unlock.resolve();
+    await holder;
+    expect(await waiting).toBe(locked.id);
+    expect(transactions).toBe(2);
+    expect(await store.update(someSession().id, () => ({ result: "live" }), now, "")).toBeUndefined();
   });
 
   it("reuse ends the session, once, for everybody", async () => {
