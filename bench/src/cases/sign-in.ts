@@ -26,7 +26,8 @@ export function signInUsers({ stack, connections, residents }: Bench): Operation
 export const signIn: Case = async (bench) => {
   const { stack, residents } = bench;
   const { chainName } = stack.chains[0]!;
-  const ours = await withCpu(stack, bench, (timed) => closedLoop(signInUsers(bench), timed));
+  const users = signInUsers(bench);
+  const ours = await withCpu(stack, bench, (timed) => closedLoop(users, timed));
   const atHalf = await withCpu(stack, bench, (timed) => fixedRate(users, ours.measured.perSecond / 2, timed));
   // The clients' sessions were replaced; the next case needs clients that are signed in.
   await Promise.all(residents.map(({ client, login }) => client.signIn({ login, chainName })));

@@ -50,6 +50,7 @@ async function start(service: ServiceProcess) {
   const { chains, passkeys, secrets, unfreezeTimeLocks, requireLoginToken } = config;
 
   const { deleteExpired, ...stores } = openStores(runtime);
+  const { blockedKeys } = stores.blockedKeys;
   const { access, challenges, freezes, sessions, signIns, signUps } = stores;
   const { keys, feed, tokenState, tokens } = await startTokens(runtime, config, stores);
   const { issue, issueEphemeral, readRefreshToken } = tokens;
@@ -98,7 +99,7 @@ async function start(service: ServiceProcess) {
     findSignInKey: findSignInKey(registrations),
     listPasskeys: listPasskeys(registrations),
     requireLoginToken,
-    blockedKeys: access.blockedKeys,
+    blockedKeys,
     // An account that has left counts as frozen too, so that no other account costs a query.
     hasLeft: async (accountId: string) => tokenState.isFrozen(accountId) && (await access.hasLeft(accountId)),
     limitPolls: limits.polls,
@@ -114,7 +115,7 @@ async function start(service: ServiceProcess) {
     .add(ContactsService, contactsHandlers(stores.contacts))
     .add(
       TokenStateService,
-      tokenStateHandlers(feed, (accountId) => access.blockedKeys(accountId, clock.now()), signal),
+      tokenStateHandlers(feed, (accountId) => blockedKeys(accountId, clock.now()), signal),
     );
 
   await runtime.serve(server, tokenState);

@@ -7,10 +7,12 @@ import { clock, eventsOf, now, postgres, prisma, someSession } from "../testing/
 import { tokenStateSince } from "../testing/token-state.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
+import { postgresBlockedKeyStore } from "./postgres-blocked-key-store.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 
 const access = () => prismaAccessStore(prisma);
+const store = () => postgresBlockedKeyStore(postgres);
 const sessions = () => postgresSessionStore(prisma, postgres);
 const begin = (session: Session) => sessions().begin(session, "");
 const live = async (accountId: string) => (await sessions().list(accountId, now)).map(({ id }) => id);
@@ -34,7 +36,7 @@ describe("the keys of a removed device", () => {
     expect(Math.abs(entry!.until!.getTime() - before - BLOCK_SENT_MS)).toBeLessThan(10_000);
     await deleteExpiredRows(postgres)(inHours(4));
     expect(await sent(accountId)).toEqual([]);
-    expect(await access().blockedKeys(accountId, inHours(100_000))).toEqual([deviceKey]);
+    expect(await store().blockedKeys(accountId, inHours(100_000))).toEqual([deviceKey]);
     const late = someSession({ accountId, deviceKey, createdAt: inHours(100_000) });
     await expect(begin(late)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
   });
@@ -62,7 +64,7 @@ describe("the keys of a removed device", () => {
     const same = someSession({ deviceKey: session.deviceKey, accountKey: session.accountKey });
     for (const each of [session, same]) await begin(each);
     await remove(session);
-    expect(await access().blockedKeys(same.accountId, now)).toEqual([]);
+    expect(await store().blockedKeys(same.accountId, now)).toEqual([]);
     expect(await live(same.accountId)).toEqual([same.id]);
   });
 });
@@ -76,7 +78,7 @@ it("a key that was revoked on chain is blocked for 16 minutes, unless it is bloc
   for (const each of [revoked, both, reverse]) await revoke(each);
   await remove(reverse);
   const blocked = async ({ accountId }: Session, minutes: number) =>
-    (await access().blockedKeys(accountId, inHours(minutes / 60, now.getTime()))).length;
+    (await store().blockedKeys(accountId, inHours(minutes / 60, now.getTime()))).length;
   for (const each of [revoked, both, reverse]) expect(await blocked(each, 15.9)).toBe(1);
   expect(await Promise.all([revoked, both, reverse].map((each) => blocked(each, 16)))).toEqual([0, 1, 1]);
   await deleteExpiredRows(postgres)(inHours(1.5, now.getTime()));

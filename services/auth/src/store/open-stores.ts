@@ -2,6 +2,7 @@ import { withFaultPoints } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
+import { postgresBlockedKeyStore } from "./postgres-blocked-key-store.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
@@ -21,6 +22,7 @@ export function openStores(runtime: ServiceRuntime) {
   const { prisma: codes } = runtime.connections(PrismaClient, 3);
   return {
     access: withFaultPoints("access", prismaAccessStore(prisma)),
+    blockedKeys: postgresBlockedKeyStore(postgres),
     challenges: withFaultPoints("challenges", postgresChallengeStore(postgres)),
     codes: withFaultPoints("codes", prismaExchangedCodeStore(codes, runtime.clock)),
     contacts: withFaultPoints("contacts", prismaContactStore(prisma)),

@@ -2,7 +2,7 @@ import { BLOCK_SENT_MS } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { queriesIn } from "@countersign/postgres";
 import type { AccessStore } from "../domain/access/remove-device.ts";
-import type { BlockedKeyStore, LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
+import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
 import { ACCESS_TOKEN_MS } from "../domain/sessions/session.ts";
 import { lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -53,14 +53,8 @@ export async function blockKeys(
 const SKEW_MS = 60_000;
 
 /** Takes access away, in Postgres: ended sessions, revoked keys, accounts that leave. */
-export function prismaAccessStore(prisma: PrismaClient): AccessStore & BlockedKeyStore & RevokedKeyStore & LeaveStore {
+export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKeyStore & LeaveStore {
   return {
-    async blockedKeys(accountId, now) {
-      const inEffect = { OR: [{ until: null }, { until: { gt: now } }] };
-      const rows = await prisma.blockedKey.findMany({ where: { accountId, ...inEffect } });
-      return rows.map(({ algorithm, publicKey }) => toKey(algorithm, publicKey));
-    },
-
     endRevoked: ({ accountId, accountKey, revokedAt, requestId }) =>
       prisma.$transaction(async (tx) => {
         await lockAccess(queriesIn(tx), accountId);
