@@ -6,6 +6,7 @@ export {
   invalidFields,
   isAppError,
 } from "./app-error.ts";
+export { type Batcher, createBatcher } from "./batcher.ts";
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
 export {

@@ -1,5 +1,5 @@
+import { type Batcher, createBatcher } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { type Batcher, createBatcher } from "./batcher.ts";
 
 /** One use of an account's key. */
 export interface KeyUse {

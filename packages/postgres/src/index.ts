@@ -1,4 +1,3 @@
-export { type Batcher, createBatcher } from "./batcher.ts";
 export { type DeleteBatch, deleteInBatches, deletionOf } from "./delete-rows.ts";
 export { groupUses } from "./group-uses.ts";
 export { type ListenOptions, listenPostgres, type PostgresListener } from "./listen.ts";

@@ -1,5 +1,5 @@
--- Moves the last use of live devices forward. Returns when each was registered, in the order of the uses; null
--- where there is no live device with the key.
+-- Moves the last use of live devices forward. Returns when each was registered, in the order of the uses;
+-- null where there is no live device with the key.
 WITH use AS (
   SELECT * FROM unnest(:accountIds::uuid[], :algorithms::text[], :keys::text[], :usedAt::timestamptz[]) WITH ORDINALITY
     AS u(account_id, algorithm, public_key, used_at, at)),

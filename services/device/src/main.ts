@@ -10,6 +10,7 @@ import { createServiceRuntime, runService, type ServiceProcess } from "@counters
 import { keyAdditions } from "./clients/key-additions.ts";
 import { signerTimeLocks } from "./clients/time-locks.ts";
 import { loadConfig } from "./config.ts";
+import { recordDeviceUse } from "./domain/devices/record-device-use.ts";
 import { retireDevice } from "./domain/devices/retire-device.ts";
 import { startAccountEvents } from "./events/start.ts";
 import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
@@ -24,6 +25,7 @@ import { postgresDeviceStore } from "./store/postgres-device-store.ts";
 import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onKeyRevoked } from "./subscribers/key-revoked.ts";
+import { recordSession } from "./subscribers/session-created.ts";
 
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env);
@@ -62,6 +64,7 @@ async function start(service: ServiceProcess) {
     devices,
     requests,
     deliveries: withFaultPoints("deliveries", prismaDeliveryStore(prisma)),
+    recordUse: recordSession(recordDeviceUse({ store: devices, clock })),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
     natsUrl,
     tls,

@@ -1,5 +1,4 @@
-import { AppError } from "@countersign/core";
-import { createBatcher } from "@countersign/postgres";
+import { AppError, createBatcher } from "@countersign/core";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import {
   KeyOrigin,

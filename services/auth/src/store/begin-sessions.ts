@@ -1,5 +1,5 @@
-import { AppError } from "@countersign/core";
-import { createBatcher, type Postgres, type Queries, sql, sqlFile } from "@countersign/postgres";
+import { AppError, createBatcher } from "@countersign/core";
+import { type Postgres, type Queries, sql, sqlFile } from "@countersign/postgres";
 import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
 import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
 import { sessionCreatedRow, sessionReplacedRow } from "./events.ts";

@@ -1,5 +1,5 @@
-import { AppError, isAppError } from "@countersign/core";
-import { createBatcher, openPostgres, type Postgres, sql } from "@countersign/postgres";
+import { AppError, createBatcher, isAppError } from "@countersign/core";
+import { openPostgres, type Postgres, sql } from "@countersign/postgres";
 import type { ServiceProcess } from "@countersign/runtime";
 import { LRUCache } from "lru-cache";
 import type { Limit } from "../domain/limit.ts";

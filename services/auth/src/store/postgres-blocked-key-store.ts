@@ -1,5 +1,6 @@
+import { createBatcher } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { createBatcher, type Postgres, sql } from "@countersign/postgres";
+import { type Postgres, sql } from "@countersign/postgres";
 import type { BlockedKeyStore } from "../domain/access/revoked-access.ts";
 import { toKey } from "./rows.ts";
 
@@ -9,7 +10,10 @@ interface Row {
   public_key: string;
 }
 
-/** Reads blocked keys from Postgres. Every challenge asks for those of its account; requests that wait share a query. */
+/**
+ * Reads blocked keys from Postgres. Every challenge asks for those of its account; requests that wait share a
+ * query.
+ */
 export function postgresBlockedKeyStore(postgres: Postgres): BlockedKeyStore {
   const find = createBatcher<{ accountId: string; now: Date }, PublicKey[]>(async (accounts) => {
     const ids = accounts.map(({ accountId }) => accountId);

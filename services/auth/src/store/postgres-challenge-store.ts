@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/core";
+import { AppError, createBatcher } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { createBatcher, type Postgres, sql } from "@countersign/postgres";
+import { type Postgres, sql } from "@countersign/postgres";
 import type { Challenge, ChallengeStore } from "../domain/sign-in/ports.ts";
 import { MAX_WRONG_ANSWERS, sessionBeginner } from "./begin-sessions.ts";
 

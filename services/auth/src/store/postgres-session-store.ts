@@ -1,4 +1,5 @@
-import { createBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
+import { createBatcher } from "@countersign/core";
+import { type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import type { EndCause, Session, SessionStore } from "../domain/sessions/session.ts";
 import { beginSessionIn, ENDED_MS } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";

@@ -46,7 +46,7 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
     readonly scope: { readonly scope: SessionScope } | { readonly scope: "sign"; readonly two_factor: string };
   }
 
-  /** Signs a JWT (RFC 7519) with the key of the day. Two for each sign-in: jose would hand each to a thread. */
+  /** Signs a JWT (RFC 7519). A sign-in takes two, and jose would hand each to a thread. */
   async function sign(typ: string, audience: string, claims: Record<string, unknown>): Promise<string> {
     const { kid, key } = await keys.signingKey();
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");

@@ -2,12 +2,11 @@ import { FixedClock } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import type { PublicKey } from "@countersign/keys";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { publicKeyToProto } from "@countersign/rpc";
+import { publicKeyFromProto, publicKeyToProto } from "@countersign/rpc";
 import { createLogger } from "@countersign/runtime";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Device } from "../domain/devices/device.ts";
-import type { RecordDeviceUse } from "../domain/devices/record-device-use.ts";
 import type { Push } from "../push/push-devices.ts";
 import { PUSH_KINDS } from "../push/push-kinds.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";
@@ -77,9 +76,10 @@ function handler({ mail = true } = {}) {
     clock,
     logger,
   });
-  const recordUse = async ({ publicKey }: RecordDeviceUse) => {
-    uses.push(publicKey);
-    return history.find((each) => each.publicKey === publicKey.publicKey)?.createdAt;
+  const recordUse = async ({ sessionCreated }: Event) => {
+    const key = publicKeyFromProto(sessionCreated?.deviceKey);
+    uses.push(key);
+    return history.find(({ publicKey }) => publicKey === key.publicKey)?.createdAt;
   };
   return onNoticeEvent({ deliveries: { history: async () => history }, recordUse, send });
 }

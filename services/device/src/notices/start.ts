@@ -1,8 +1,8 @@
 import { type Clock, withFaultPoints } from "@countersign/core";
 import { type NatsOptions, startConsumer } from "@countersign/events";
+import type { Event } from "@countersign/proto/events/v1/events.ts";
 import { startPeriodicJob } from "@countersign/runtime";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
-import { recordDeviceUse } from "../domain/devices/record-device-use.ts";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { loadPushAdapters } from "../push/load-adapters.ts";
 import { onTwoFactorChanged } from "../push/on-two-factor-changed.ts";
@@ -16,10 +16,11 @@ import { createSmtpMailer } from "./smtp-mailer.ts";
 
 export interface NotificationsOptions extends Omit<NatsOptions, "name"> {
   config: NotifyConfig;
-  devices: DeviceStore;
+  devices: Pick<DeviceStore, "listLive">;
   requests: Pick<TwoFactorStore, "find">;
   deliveries: Deliveries & DeliveryStore & PushTokens;
   findEmail: FindEmail;
+  recordUse(event: Event): Promise<Date | undefined>;
   clock: Clock;
 }
 
@@ -31,7 +32,7 @@ const DELIVERY_RETENTION_MS = 8 * 24 * HOUR_MS;
 
 /** Starts the consumers that push two-factor requests and send notices by push and e-mail. */
 export function startNotifications(options: NotificationsOptions): { close(): Promise<void> } {
-  const { config, devices, requests, deliveries, findEmail, clock, natsUrl, tls } = options;
+  const { config, devices, requests, deliveries, findEmail, recordUse, clock, natsUrl, tls } = options;
   const logger = options.logger.child({ component: "notifications" });
   const adapters = loadPushAdapters(config.push, { clock, logger });
   const mailer = mailerOf(config.mail, options);
@@ -47,7 +48,7 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
     startConsumer({
       ...common,
       durable: "device-notices",
-      handler: onNoticeEvent({ deliveries, recordUse: recordDeviceUse({ store: devices, clock }), send }),
+      handler: onNoticeEvent({ deliveries, recordUse, send }),
     }),
   ];
   const forgetting = startPeriodicJob({

@@ -1,5 +1,6 @@
+import { createBatcher } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { createBatcher, groupUses, type Postgres, sql, sqlFile } from "@countersign/postgres";
+import { groupUses, type Postgres, sql, sqlFile } from "@countersign/postgres";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
 import type { KeyKind, KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 import type { Prisma, PrismaClient, Registration as Row } from "./generated/client.ts";
