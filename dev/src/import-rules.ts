@@ -101,6 +101,12 @@ const INSIDERS: readonly [name: string, from: string, to: string, why: string][]
     "^services/signer/src/(start-signer\\.ts$|audit/)",
     "Measures the audit log, also with a signer that keeps no records.",
   ],
+  [
+    "year",
+    "^bench/src/simulate-year\\.ts$",
+    "^services/(account|auth|device|signer)/src/(store|audit)/",
+    "Runs the periodic jobs of the services on a year of traffic.",
+  ],
 ];
 
 const forbid = (name: string, comment: string, from: Rule["from"], to: Rule["to"]): Rule => ({

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Failure, reportFailure } from "@countersign/build/fail.ts";
+import { createDatabases } from "@countersign/local-stack/databases.ts";
+import { freePort } from "@countersign/local-stack/ports.ts";
+import { postgresHome, startPostgres } from "@countersign/local-stack/postgres.ts";
+import { migrate } from "@countersign/migrations/migrate.ts";
+import { command, runCommand } from "@countersign/runtime/command.ts";
+import { simulateYear, type Year } from "./simulate-year.ts";
+import { RATES } from "./year-traffic.ts";
+
+const row = (...cells: unknown[]) => `| ${cells.join(" | ")} |`;
+
+function print({ tables, jobs, problems }: Year): void {
+  console.log(row("table", "rows, month 4", "rows, month 12", "MiB"));
+  console.log(row("---", "---", "---", "---"));
+  for (const { table, early, late, kib } of tables) console.log(row(table, early, late, (kib / 1024).toFixed(1)));
+  console.log(`\n${row("job", "longest run, months 1 to 3, ms", "months 10 to 12, ms", "longest statement, ms")}`);
+  console.log(row("---", "---", "---", "---"));
+  for (const { job, early, late, statement } of jobs)
+    console.log(row(job, Math.round(early), Math.round(late), statement > 0 ? Math.round(statement) : "–"));
+  if (problems.length > 0) throw new Failure([...new Set(problems)].join("\n"));
+}
+
+const year = command({
+  usage: "[--accounts <n>] [--starts <n>]",
+  // Its Postgres does not wait for the disk.
+  about: `Writes a year of traffic, runs the periodic jobs on it, and fails where a table or job grows. ${RATES}.`,
+  options: {
+    accounts: { type: "string", default: "100000" },
+    /** Starts of signer processes a day. */
+    starts: { type: "string", default: "20" },
+  },
+  async run({ values }) {
+    const stateDir = mkdtempSync(join(tmpdir(), "countersign-year-"));
+    const postgres = await startPostgres({
+      stateDir,
+      port: await freePort(),
+      logFile: join(stateDir, "postgres.log"),
+      throwAway: true,
+    });
+    try {
+      await createDatabases(postgres);
+      const services = ["auth", "device", "account", "signer"] as const;
+      for (const name of services) await migrate(name, postgres.urlOf(name));
+      const [auth, device, account, signer] = services.map((name) => postgres.urlOf(name));
+      const urls = { auth: auth!, device: device!, account: account!, signer: signer! };
+      print(await simulateYear(urls, Number(values.accounts), Number(values.starts), console.error));
+    } finally {
+      await postgres.child.stop();
+      for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+    }
+  },
+});
+
+await runCommand("node bench/src/year.ts", [year], reportFailure);
