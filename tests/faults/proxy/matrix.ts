@@ -28,6 +28,7 @@ export const HOPS = [
   "gateway→auth auth.v1.Sessions/RefreshToken",
   "gateway→signer signer.v1.Signing/SignTransaction",
   "gateway→signer signer.v1.Signing/SignPaymaster",
+  "signer→auth auth.v1.TokenState/ListBlockedKeys",
   "gateway→key key.v1.Keys/ListKeys",
   "key→account account.v1.AccountKeys/ListAccountKeys",
   "key→device device.v1.Devices/ListDevices",
