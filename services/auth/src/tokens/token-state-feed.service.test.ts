@@ -14,12 +14,12 @@ import { clock, postgres, prisma } from "../testing/store-fixture.ts";
 import type { TokenKeys } from "./token-keys.ts";
 import { createTokenStateFeed } from "./token-state-feed.ts";
 
-const ENTRIES = 50_000;
-const BLOCKED_KEYS = 10_000;
+const ENTRIES = 200_000;
+const BLOCKED_KEYS = 40_000;
 const BLOCKED = { algorithm: "ES256", publicKey: "ab".repeat(64) } as const;
 const idOf = (i: number) => `00000000-0000-7000-8000-${String(i).padStart(12, "0")}`;
 
-it("50,000 entries reach services over gRPC in messages of at most 1 MiB, and later changes follow", async () => {
+it("200,000 entries reach services over gRPC in messages of at most 1 MiB, and later changes follow", async () => {
   const logger = createLogger({ name: "test", level: "silent" });
   const stateDir = await mkdtemp(join(tmpdir(), "countersign-token-state-"));
   await ensureCertificates(stateDir);
