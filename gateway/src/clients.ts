@@ -14,7 +14,7 @@ import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import { createRpcClient, type RpcClient, type ServiceDefinition } from "@countersign/rpc";
+import { createRpcChannel, type RpcChannel } from "@countersign/rpc";
 import type { Metrics } from "@countersign/runtime";
 import { createSigningStream } from "./clients/signing-stream.ts";
 import type { GatewayConfig } from "./config.ts";
@@ -26,11 +26,8 @@ export type Services = Omit<ReturnType<typeof createClients>, "tokenState" | "cl
 /** Connects to all services with the gateway's certificate. Nothing is dialled before the first call. */
 export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, metrics: Metrics) {
   const open: { close(): void }[] = [];
-  const connect = <D extends ServiceDefinition>(
-    definition: D,
-    service: keyof GatewayConfig["addresses"],
-  ): RpcClient<D> => {
-    const client = createRpcClient(definition, {
+  const connect = (service: keyof GatewayConfig["addresses"]): RpcChannel => {
+    const channel = createRpcChannel({
       address: addresses[service],
       tls,
       serverName: service,
@@ -38,30 +35,31 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
       metrics,
       coalesce: coalesceCalls,
     });
-    open.push(client);
-    return client;
+    open.push(channel);
+    return channel;
   };
-  const signer = connect(SigningService, "signer");
-  const stream = createSigningStream(signer, { deadlineMs: DEADLINES.signer });
+  const [auth, device, account, signer] = [connect("auth"), connect("device"), connect("account"), connect("signer")];
+  const signingClient = signer.client(SigningService);
+  const stream = createSigningStream(signingClient, { deadlineMs: DEADLINES.signer });
   open.push(stream);
-  const signing: Omit<typeof stream, "close"> = coalesceCalls ? stream : signer;
+  const signing: Omit<typeof stream, "close"> = coalesceCalls ? stream : signingClient;
   return {
-    signUp: connect(SignUpService, "auth"),
-    signIn: connect(SignInService, "auth"),
-    sessions: connect(SessionsService, "auth"),
-    access: connect(AccessService, "auth"),
-    tokenState: connect(TokenStateService, "auth"),
-    devices: connect(DevicesService, "device"),
-    timeLocks: connect(TimeLocksService, "device"),
-    twoFactor: connect(TwoFactorService, "device"),
+    signUp: auth.client(SignUpService),
+    signIn: auth.client(SignInService),
+    sessions: auth.client(SessionsService),
+    access: auth.client(AccessService),
+    tokenState: auth.client(TokenStateService),
+    devices: device.client(DevicesService),
+    timeLocks: device.client(TimeLocksService),
+    twoFactor: device.client(TwoFactorService),
     // A connection of its own: streams are many, and other calls must not wait for a place beside them.
-    accountEvents: connect(AccountEventsService, "device"),
-    keys: connect(KeysService, "key"),
-    accounts: connect(AccountsService, "account"),
-    networks: connect(NetworksService, "account"),
-    messages: connect(MessagesService, "account"),
-    serverKeys: connect(ServerKeysService, "account"),
-    information: connect(InformationService, "signer"),
+    accountEvents: connect("device").client(AccountEventsService),
+    keys: connect("key").client(KeysService),
+    accounts: account.client(AccountsService),
+    networks: account.client(NetworksService),
+    messages: account.client(MessagesService),
+    serverKeys: account.client(ServerKeysService),
+    information: signer.client(InformationService),
     signing,
     close: () => {
       for (const client of open) client.close();

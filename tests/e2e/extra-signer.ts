@@ -5,7 +5,7 @@ import { payloadMessage, type TransactionPayload } from "@countersign/flow";
 import { type Child, startChild } from "@countersign/local-stack/child.ts";
 import { freePorts } from "@countersign/local-stack/ports.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import { createRpcClient, type RpcClient } from "@countersign/rpc";
+import { createRpcClient, type SoleRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import { vi } from "vitest";
 import { access, chain, type Person, stack } from "../support/person.ts";
@@ -14,7 +14,7 @@ import { access, chain, type Person, stack } from "../support/person.ts";
 export interface ExtraSigner {
   readonly child: Child;
   /** As the demonstration's backend. */
-  readonly signing: RpcClient<SigningService>;
+  readonly signing: SoleRpcClient<SigningService>;
   /** The Prometheus text. */
   metrics(): Promise<string>;
   stop(): Promise<void>;

@@ -8,7 +8,7 @@ import type {
 } from "@countersign/proto/signer/v1/signing.ts";
 import { createCoalescer, type RpcCallOptions, type RpcClient } from "@countersign/rpc";
 
-type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaster" | "close">;
+type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaster"> & { close(): void };
 
 /** An upper bound for the other fields of a request together. */
 const OTHER_BYTES = 256;

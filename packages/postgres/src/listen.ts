@@ -2,13 +2,8 @@ import { type Logger, sleepUntil } from "@countersign/core";
 import pg from "pg";
 
 export interface ListenOptions {
+  /** Of the database itself: a pooler that shares connections between transactions does not notify. */
   databaseUrl: string;
-  channel: string;
-  /**
-   * Called for each notification, and once after each (re)connect, because notifications may have been
-   * missed.
-   */
-  onNotify: (payload: string) => void;
   logger: Logger;
   /** Milliseconds before a lost connection is opened again. Default 500. */
   retryMs?: number;
@@ -16,18 +11,35 @@ export interface ListenOptions {
   aliveMs?: number;
 }
 
-export interface PostgresListener {
-  /** Whether the connection is open. */
+export interface ListenedChannel {
+  /** Whether every notification is received now. */
   connected(): boolean;
+}
+
+export interface PostgresListener {
+  /**
+   * Listens on a channel, once per channel. `onNotify` is called for each notification, and once after each
+   * (re)connect, because notifications may have been missed.
+   */
+  listen(channel: string, onNotify: (payload: string) => void): ListenedChannel;
   close(): Promise<void>;
 }
 
-/** Listens on a Postgres channel until it is closed; opens lost connections again. */
+/** Opens one connection that listens on Postgres channels until it is closed; opens a lost one again. */
 export function listenPostgres(options: ListenOptions): PostgresListener {
-  const { channel, logger, retryMs = 500, aliveMs = 5_000 } = options;
+  const { logger, retryMs = 500, aliveMs = 5_000 } = options;
   const stop = new AbortController();
+  const channels = new Map<string, (payload: string) => void>();
+  const listening = new Set<string>();
   let client: pg.Client | undefined;
-  let connected = false;
+  let isOpen = false;
+
+  const begin = async (connection: pg.Client, channel: string): Promise<void> => {
+    await connection.query(`LISTEN ${connection.escapeIdentifier(channel)}`);
+    if (client !== connection || !isOpen) return;
+    listening.add(channel);
+    channels.get(channel)?.("");
+  };
 
   const once = async (): Promise<void> => {
     const connection = new pg.Client({
@@ -35,23 +47,26 @@ export function listenPostgres(options: ListenOptions): PostgresListener {
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
       query_timeout: aliveMs,
-      application_name: `listen ${channel}`,
+      application_name: "listen",
     });
     client = connection;
     const lost = new Promise<void>((resolve) => {
       connection.on("error", () => resolve());
       connection.once("end", () => resolve());
     });
-    connection.on("notification", ({ payload }) => options.onNotify(payload ?? ""));
+    connection.on("notification", ({ channel, payload }) => channels.get(channel)?.(payload ?? ""));
     await connection.connect();
-    await connection.query(`LISTEN ${connection.escapeIdentifier(channel)}`);
-    connected = true;
-    options.onNotify("");
+    isOpen = true;
     // To a listener, a server that failed silently looks like one without notifications.
     const liveness = setInterval(() => {
       connection.query("SELECT 1").catch(() => void connection.end());
     }, aliveMs);
-    await lost.finally(() => clearInterval(liveness));
+    try {
+      await Promise.all([...channels.keys()].map((channel) => begin(connection, channel)));
+      await lost;
+    } finally {
+      clearInterval(liveness);
+    }
   };
 
   const run = async (): Promise<void> => {
@@ -59,9 +74,10 @@ export function listenPostgres(options: ListenOptions): PostgresListener {
       try {
         await once();
       } catch (err) {
-        if (!stop.signal.aborted) logger.warn({ err, event: channel }, "cannot listen on Postgres; will retry");
+        if (!stop.signal.aborted) logger.warn({ err }, "cannot listen on Postgres; will retry");
       }
-      connected = false;
+      isOpen = false;
+      listening.clear();
       await client?.end().catch(() => undefined);
       await sleepUntil(retryMs, [stop.signal]);
     }
@@ -69,8 +85,13 @@ export function listenPostgres(options: ListenOptions): PostgresListener {
   const finished = run();
 
   return {
-    connected: () => connected,
-    close: async () => {
+    listen(channel, onNotify) {
+      channels.set(channel, onNotify);
+      const connection = client;
+      if (connection !== undefined && isOpen) begin(connection, channel).catch(() => void connection.end());
+      return { connected: () => listening.has(channel) };
+    },
+    async close() {
       stop.abort();
       await client?.end().catch(() => undefined);
       await finished;

@@ -1,7 +1,7 @@
 import { AccountsService, GetAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
 import { type Call, CallsService } from "@countersign/proto/rpc/v1/calls.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createRpcClient, type RpcClient } from "./client.ts";
+import { createRpcClient, type SoleRpcClient } from "./client.ts";
 import { createAuthority } from "./testing/authority.ts";
 import { type TestServer, testServer } from "./testing/harness.ts";
 
@@ -30,7 +30,7 @@ const HOSTILE = [
 ];
 
 let running: TestServer;
-const clients: Record<string, RpcClient<CallsService>> = {};
+const clients: Record<string, SoleRpcClient<CallsService>> = {};
 beforeAll(async () => {
   const ours = await createAuthority();
   running = testServer(await ours.issue("account"), rpcs);
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 /** Sends calls by these names on one stream. Returns how many were answered. */
-async function call(client: RpcClient<CallsService>, methods: readonly string[]): Promise<number> {
+async function call(client: SoleRpcClient<CallsService>, methods: readonly string[]): Promise<number> {
   async function* messages() {
     const call = {
       request: Buffer.alloc(0),

@@ -49,10 +49,29 @@ export type ClientMethod<M> = (input: InputOf<M>, options?: RpcCallOptions) => O
  * calls are AppErrors. RPCs with a stream of requests and one answer are not supported: their methods always
  * reject.
  */
-export type RpcClient<D extends ServiceDefinition> = { [K in keyof D]: ClientMethod<D[K]> } & { close(): void };
+export type RpcClient<D extends ServiceDefinition> = { [K in keyof D]: ClientMethod<D[K]> };
 
-/** Creates a client over mutual TLS. Streams have no deadline except that of their call. */
-export function createRpcClient<D extends ServiceDefinition>(definition: D, options: RpcClientOptions): RpcClient<D> {
+/** A client with a channel of its own. */
+export type SoleRpcClient<D extends ServiceDefinition> = RpcClient<D> & { close(): void };
+
+/** A connection to each replica of a callee, which the clients of all its services share. */
+export interface RpcChannel {
+  /** Creates a client of one of the callee's services. Streams have no deadline except that of their call. */
+  client<D extends ServiceDefinition>(definition: D, deadlineMs?: number): RpcClient<D>;
+  close(): void;
+}
+
+/** Creates a channel with one client, which closes it. */
+export function createRpcClient<D extends ServiceDefinition>(
+  definition: D,
+  options: RpcClientOptions,
+): SoleRpcClient<D> {
+  const { client, close } = createRpcChannel(options);
+  return Object.assign(client(definition), { close });
+}
+
+/** Creates a channel over mutual TLS. Nothing is dialled before the first call. */
+export function createRpcChannel(options: RpcClientOptions): RpcChannel {
   const { tls } = options;
   const name = options.serverName.includes(".") ? options.serverName : internalName(options.serverName);
   const target = options.address.includes(",") ? `ipv4:${options.address}` : `dns:///${options.address}`;
@@ -80,18 +99,23 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
     options.coalesce === true
       ? createCallsClient((input, call) => callsStream(client, options, input, call))
       : undefined;
-  const close = () => {
-    callsClient?.close();
-    client.close();
-  };
-  const methods: Record<string, unknown> = { close };
   const send: SendUnary =
     callsClient === undefined ? (...call) => sendAlone(client, ...call) : (...call) => callsClient.send(...call);
-  for (const [key, method] of Object.entries(definition)) methods[key] = bind(client, send, method, options);
-  const streams = Object.entries(definition).filter(([, method]) => method.requestStream || method.responseStream);
-  // `close` and streams return no promise: `false` gives them no fault points.
-  const noFaultPoints = Object.fromEntries([["close", false], ...streams.map(([key]) => [key, false])]);
-  return withFaultPoints(options.serverName, methods, noFaultPoints) as RpcClient<D>;
+  return {
+    client(definition, deadlineMs = options.deadlineMs) {
+      const entries = Object.entries(definition);
+      const bound = { ...options, deadlineMs };
+      const methods = Object.fromEntries(entries.map(([key, method]) => [key, bind(client, send, method, bound)]));
+      // Streams return no promise: `false` gives them no fault points.
+      const streams = entries.filter(([, method]) => method.requestStream || method.responseStream);
+      const noFaultPoints = Object.fromEntries(streams.map(([key]) => [key, false]));
+      return withFaultPoints(options.serverName, methods, noFaultPoints) as RpcClient<typeof definition>;
+    },
+    close() {
+      callsClient?.close();
+      client.close();
+    },
+  };
 }
 
 const callsStream = (client: Client, options: RpcClientOptions, input: unknown, call: RpcCallOptions) =>

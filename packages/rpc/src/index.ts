@@ -1,6 +1,14 @@
 export { answerItems } from "./answer-items.ts";
 export type { RpcCallOptions } from "./call-options.ts";
-export { type ClientMethod, createRpcClient, type RpcClient, type RpcClientOptions } from "./client.ts";
+export {
+  type ClientMethod,
+  createRpcChannel,
+  createRpcClient,
+  type RpcChannel,
+  type RpcClient,
+  type RpcClientOptions,
+  type SoleRpcClient,
+} from "./client.ts";
 export { createCoalescer } from "./coalescer.ts";
 export { type CallContext, requireToken } from "./context.ts";
 export type { RequestOf, ResponseOf, ServiceDefinition } from "./definition.ts";

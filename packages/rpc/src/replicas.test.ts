@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { pipeline } from "node:stream";
 import { AccountsService, GetAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
 import { expect, test } from "vitest";
-import { createRpcClient } from "./client.ts";
+import { createRpcChannel, createRpcClient } from "./client.ts";
 import { createAuthority } from "./testing/authority.ts";
 import { testServer } from "./testing/harness.ts";
 
@@ -47,4 +50,33 @@ test("calls are spread over all addresses, and continue at the others when one i
 
   client.close();
   await replicas[1]!.server.stop(0);
+});
+
+test("all clients of a channel use one connection", async () => {
+  const authority = await createAuthority();
+  const { server, listen } = testServer(await authority.issue("account"), rpcs);
+  const answer = async () => GetAccountResponse.create();
+  const unused = answer as never;
+  server.add(AccountsService, { deployAccount: unused, getAccount: answer, getMe: unused, linkParent: unused });
+  const port = Number((await listen()).split(":")[1]);
+  let connections = 0;
+  const counting = createServer((socket) => {
+    connections += 1;
+    pipeline(socket, connect(port, "127.0.0.1"), socket, () => undefined);
+  });
+  await once(counting.listen(0, "127.0.0.1"), "listening");
+
+  const channel = createRpcChannel({
+    address: `127.0.0.1:${(counting.address() as AddressInfo).port}`,
+    tls: await authority.issue("gateway"),
+    serverName: "account",
+    deadlineMs: 3_000,
+  });
+  const [one, other] = [channel.client(AccountsService), channel.client(AccountsService, 1_000)];
+  for (const client of [one, other, one]) await client.getAccount({ accountId: "a", chainName: "c" });
+  expect(connections).toBe(1);
+
+  channel.close();
+  await server.stop(0);
+  counting.close();
 });

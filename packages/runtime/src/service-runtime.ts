@@ -8,12 +8,19 @@ import {
 } from "@countersign/access-tokens";
 import { type TlsMaterial, type TokenVerifier, withCommitPoints } from "@countersign/core";
 import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/events";
-import { listenPostgres, openPostgres, type Postgres, type PostgresListener } from "@countersign/postgres";
+import {
+  type ListenedChannel,
+  listenPostgres,
+  openPostgres,
+  type Postgres,
+  type PostgresListener,
+} from "@countersign/postgres";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import {
-  createRpcClient,
+  createRpcChannel,
   createRpcServer,
   type Peers,
+  type RpcChannel,
   type RpcClient,
   type RpcServer,
   type RpcServerOptions,
@@ -39,6 +46,9 @@ export interface ServiceSettings {
   coalesceCalls?: boolean;
   secrets: { databaseUrl: string };
 }
+
+/** Milliseconds of a call to another service. */
+const DEADLINE_MS = 3_000;
 
 interface PrismaLike {
   $queryRaw(query: TemplateStringsArray): Promise<unknown>;
@@ -67,7 +77,7 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   /** Opens further connections to the same database. */
   connections<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): Database<C>;
   /** Calls `onNotify` for each notification on the channel and after each reconnect. */
-  listen(channel: string, onNotify: (payload: string) => void): PostgresListener;
+  listen(channel: string, onNotify: (payload: string) => void): ListenedChannel;
   /** Calls another service; 3 s for each call unless `deadlineMs` says otherwise. */
   client<S extends ServiceDefinition>(service: S, callee: Callee, deadlineMs?: number): RpcClient<S>;
   consume(options: Omit<ConsumerOptions, "natsUrl" | "tls" | "logger">): void;
@@ -108,6 +118,27 @@ export function createServiceRuntime<S extends ServiceSettings>(
     prisma: withCommitPoints(prisma),
   });
 
+  let opened: PostgresListener | undefined;
+  function listener(): PostgresListener {
+    if (opened) return opened;
+    opened = listenPostgres({ databaseUrl, logger });
+    onClose("listener", opened.close);
+    return opened;
+  }
+
+  const channels = new Map<string, RpcChannel>();
+  function channelTo(callee: string): RpcChannel {
+    const known = channels.get(callee);
+    if (known) return known;
+    const address = addresses[callee];
+    if (address === undefined) throw new Error(`no address of ${callee} is configured`);
+    const { coalesceCalls: coalesce = false } = settings;
+    const channel = createRpcChannel({ address, tls, serverName: callee, deadlineMs: DEADLINE_MS, metrics, coalesce });
+    channels.set(callee, channel);
+    onClose(callee, () => channel.close());
+    return channel;
+  }
+
   const runtime: ServiceRuntime = {
     ...service,
     tls,
@@ -122,24 +153,10 @@ export function createServiceRuntime<S extends ServiceSettings>(
     },
     connections: (Client, connections) => withPoints(openDatabase(Client, connections)),
     listen(channel, onNotify) {
-      const listener = listenPostgres({ databaseUrl, channel, onNotify, logger });
-      onClose(`listener ${channel}`, () => listener.close());
-      return listener;
+      return listener().listen(channel, onNotify);
     },
-    client(definition, callee, deadlineMs = 3_000) {
-      const address = addresses[callee];
-      if (address === undefined) throw new Error(`no address of ${callee} is configured`);
-      const { coalesceCalls } = settings;
-      const client = createRpcClient(definition, {
-        address,
-        tls,
-        serverName: callee,
-        deadlineMs,
-        metrics,
-        ...(coalesceCalls !== undefined && { coalesce: coalesceCalls }),
-      });
-      onClose(callee, () => client.close());
-      return client;
+    client(definition, callee, deadlineMs = DEADLINE_MS) {
+      return channelTo(callee).client(definition, deadlineMs);
     },
     consume(options) {
       const consumer = startConsumer({ natsUrl, tls, logger, ...options });

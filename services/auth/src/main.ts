@@ -26,7 +26,6 @@ import { sessionsHandlers } from "./rpc/sessions.ts";
 import { signInHandlers } from "./rpc/sign-in.ts";
 import { signUpHandlers } from "./rpc/sign-up.ts";
 import { tokenStateHandlers } from "./rpc/token-state.ts";
-import { openLimits } from "./store/limits.ts";
 import { openStores } from "./store/open-stores.ts";
 import { onChainAlert } from "./subscribers/chain-alert.ts";
 import { onDeviceRemoved } from "./subscribers/device-removed.ts";
@@ -47,11 +46,11 @@ async function start(service: ServiceProcess) {
   const config = loadConfig(service.env);
   const runtime = createServiceRuntime(service, config);
   const { logger, clock, signal } = runtime;
-  const { chains, passkeys, secrets, unfreezeTimeLocks, requireLoginToken } = config;
+  const { chains, passkeys, unfreezeTimeLocks, requireLoginToken } = config;
 
-  const { deleteExpired, ...stores } = openStores(runtime);
+  const { deleteExpired, ...stores } = openStores(runtime, config.limits);
   const { blockedKeys } = stores.blockedKeys;
-  const { access, challenges, freezes, sessions, signIns, signUps } = stores;
+  const { access, challenges, freezes, limits, sessions, signIns, signUps } = stores;
   const { keys, feed, tokenState, tokens } = await startTokens(runtime, config, stores);
   const { issue, issueEphemeral, readRefreshToken } = tokens;
 
@@ -88,7 +87,6 @@ async function start(service: ServiceProcess) {
     return deleteExpired(clock.now());
   });
 
-  const limits = openLimits(secrets.databaseUrl, config.limits, service);
   const common = { verifyLogin, chains, passkeys, clock, issue, accounts, sessions, signIns, limits };
   const signingIn = {
     ...common,

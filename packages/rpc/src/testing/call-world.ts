@@ -3,7 +3,7 @@ import { AccountsService, GetAccountResponse } from "@countersign/proto/account/
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import { SigningService, SignStreamResponse } from "@countersign/proto/signer/v1/signing.ts";
 import { afterEach, beforeAll, beforeEach } from "vitest";
-import { createRpcClient, type RpcClient } from "../client.ts";
+import { createRpcClient, type SoleRpcClient } from "../client.ts";
 import type { CallContext } from "../context.ts";
 import { type Authority, createAuthority } from "./authority.ts";
 import { type TestServer, testServer } from "./harness.ts";
@@ -28,9 +28,9 @@ let gateway: TlsMaterial;
 /** A server of three services and clients of it, created again for each test. */
 export const world = {} as {
   running: TestServer;
-  accounts: RpcClient<AccountsService>;
-  events: RpcClient<AccountEventsService>;
-  signing: RpcClient<SigningService>;
+  accounts: SoleRpcClient<AccountsService>;
+  events: SoleRpcClient<AccountEventsService>;
+  signing: SoleRpcClient<SigningService>;
   /** The work of a handler before it answers. */
   work: Work;
   /** Tokens that are no longer valid. */

@@ -55,6 +55,12 @@ export interface Lease {
   readonly until: Date;
 }
 
+/** The leases of chains, each for one replica's work. */
+export interface Leases {
+  /** Returns whether the lease's owner has the lease of a chain already, or nobody has it. */
+  mayLease(chainName: string, lease: Lease): Promise<boolean>;
+}
+
 export interface SignedCreation {
   readonly transaction: FlowTransaction;
   readonly transactionId: string;

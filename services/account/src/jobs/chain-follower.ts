@@ -1,12 +1,13 @@
 import { type Clock, uuidv4 } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
-import type { Lease } from "../domain/ports.ts";
+import type { Lease, Leases } from "../domain/ports.ts";
 
 export interface ChainFollowerOptions<C extends { readonly chainName: string }> {
   readonly every: ServiceRuntime["every"];
   /** Names the work in the log. */
   readonly job: string;
   readonly chains: ReadonlyMap<string, C>;
+  readonly leases: Leases;
   /** Reads a chain once. Returns whether there is more to read at once. */
   round(chain: C, lease: Lease, signal: AbortSignal): Promise<boolean>;
   readonly clock: Clock;
@@ -23,12 +24,14 @@ const RETRY_MS = 1_000;
 
 /** Follows every chain, each in one of the replicas. */
 export function followChains<C extends { readonly chainName: string }>(options: ChainFollowerOptions<C>): void {
-  const { every, job, chains, round, clock, pollMs } = options;
+  const { every, job, chains, leases, round, clock, pollMs } = options;
   const owner = uuidv4();
   for (const chain of chains.values()) {
-    const once = (signal: AbortSignal) => {
+    const once = async (signal: AbortSignal) => {
       const now = clock.now();
-      return round(chain, { owner, now, until: new Date(now.getTime() + LEASE_MS + pollMs) }, signal);
+      const lease = { owner, now, until: new Date(now.getTime() + LEASE_MS + pollMs) };
+      // The round asks the chain before it renews the lease: a replica that cannot reach the chain loses it.
+      return (await leases.mayLease(chain.chainName, lease)) && round(chain, lease, signal);
     };
     every(pollMs, `${job} of ${chain.chainName}`, once, RETRY_MS);
   }

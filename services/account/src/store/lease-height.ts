@@ -1,13 +1,28 @@
 import type { Lease } from "../domain/ports.ts";
 import { Prisma, type PrismaClient } from "./generated/client.ts";
 
+type HeightTable = "key_watch" | "budget_settlement";
+
+/** Returns whether a replica has a chain's lease in a table of heights, or nobody has it. */
+export async function mayLeaseHeight(
+  prisma: PrismaClient,
+  table: HeightTable,
+  chainName: string,
+  { owner, now }: Lease,
+): Promise<boolean> {
+  const others = await prisma.$queryRaw<unknown[]>`
+    SELECT 1 FROM ${Prisma.raw(table)}
+    WHERE chain_name = ${chainName} AND lease_owner <> ${owner}::uuid AND lease_until >= ${now}`;
+  return others.length === 0;
+}
+
 /**
  * Takes or renews a chain's lease in a table of heights and returns the height; undefined while another
  * replica has it.
  */
 export async function leaseHeight(
   prisma: PrismaClient,
-  table: "key_watch" | "budget_settlement",
+  table: HeightTable,
   chainName: string,
   { owner, now, until }: Lease,
   begin: bigint,

@@ -35,6 +35,7 @@ it("one replica watches a chain, another goes on where the first ended, and each
 
   expect(await store.lease("c", lease(a), 10n)).toBe(10n);
   expect(await store.lease("c", lease(b), 12n)).toBeUndefined();
+  expect([await store.mayLease("c", lease(a)), await store.mayLease("c", lease(b))]).toEqual([true, false]);
   expect(await store.lease("c", lease(a), 12n)).toBe(10n);
   const changed = new Map([
     ["01cf0e2f2f715450", 11n],
@@ -47,6 +48,7 @@ it("one replica watches a chain, another goes on where the first ended, and each
   const subject = `cs.v1.account.${accountId}.account-keys-changed`;
   expect(await prisma.outbox.findMany({ select: { subject: true } })).toEqual([{ subject }]);
   clock.advance(1_001);
+  expect(await store.mayLease("c", lease(b))).toBe(true);
   expect(await store.lease("c", lease(b), 99n)).toBe(12n);
 });
 

@@ -2,8 +2,9 @@ import { uuidv7 } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/chain-watch/watch-keys.ts";
+import type { Leases } from "../domain/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { leaseHeight } from "./lease-height.ts";
+import { leaseHeight, mayLeaseHeight } from "./lease-height.ts";
 
 /** Raises each alert once, also where it is found again; its id is also its event's. */
 async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: readonly Alert[], now: Date) {
@@ -20,13 +21,14 @@ async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: re
 }
 
 /** Keeps the heights up to which chains were read, in Postgres. */
-export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore {
+export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore & Leases {
   const managedIn = async (tx: Prisma.TransactionClient, chainName: string, addresses: readonly string[]) =>
     tx.address.findMany({
       where: { chainName, chainType: "cadence", address: { in: [...addresses] } },
       select: { accountId: true, address: true },
     });
   return {
+    mayLease: (chainName, lease) => mayLeaseHeight(prisma, "key_watch", chainName, lease),
     lease: (chainName, lease, begin) => leaseHeight(prisma, "key_watch", chainName, lease, begin),
     async managed(chainName, addresses) {
       const rows = await managedIn(prisma, chainName, addresses);

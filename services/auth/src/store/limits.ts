@@ -1,6 +1,5 @@
 import { AppError, createBatcher, isAppError } from "@countersign/core";
-import { openPostgres, type Postgres, sql } from "@countersign/postgres";
-import type { ServiceProcess } from "@countersign/runtime";
+import { type Postgres, sql } from "@countersign/postgres";
 import { LRUCache } from "lru-cache";
 import type { Limit } from "../domain/limit.ts";
 import { networksOf } from "./client-networks.ts";
@@ -102,23 +101,13 @@ export function createLimit(count: Count, name: string, { perMinute, wideFactor 
 export const createPollLimit = (count: Count, name: string) => (id: string) =>
   count({ key: `${name}:${id}`, points: 1, seconds: 1 });
 
-type LimitName = "signUp" | "challenge" | "respond" | "twoFactor" | "refresh";
+/** The limits of auth's operations. */
+export type AddressLimits = Readonly<
+  Record<"signUp" | "challenge" | "respond" | "twoFactor" | "refresh", AddressLimit>
+>;
 
-/** Opens the limits of auth's operations; their connections close with the process. */
-export function openLimits(
-  databaseUrl: string,
-  limits: Readonly<Record<LimitName, AddressLimit>>,
-  { logger, onClose }: Pick<ServiceProcess, "logger" | "onClose">,
-) {
-  // Counts may be lost with the machine; waiting for the disk would cost each request more than the count is
-  // worth.
-  const postgres = openPostgres(databaseUrl, {
-    connections: 2,
-    applicationName: "limits",
-    options: "-c synchronous_commit=off",
-    onError: (err) => logger.warn({ err }, "Postgres connection lost"),
-  });
-  onClose("limits", () => postgres.close());
+/** Creates the limits of auth's operations. */
+export function createLimits(postgres: Postgres, limits: AddressLimits) {
   const count = createCounter(postgres);
   return {
     signUp: createLimit(count, "sign-up", limits.signUp),

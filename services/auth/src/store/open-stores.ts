@@ -2,6 +2,7 @@ import { withFaultPoints } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
+import { type AddressLimits, createLimits } from "./limits.ts";
 import { postgresBlockedKeyStore } from "./postgres-blocked-key-store.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
@@ -16,7 +17,7 @@ import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
 /** Opens auth's database; its connections close with the process. */
-export function openStores(runtime: ServiceRuntime) {
+export function openStores(runtime: ServiceRuntime, limits: AddressLimits) {
   const { prisma, postgres } = runtime.database(PrismaClient);
   // A code is exchanged inside a transaction: its own connections keep a slow provider from blocking others.
   const { prisma: codes } = runtime.connections(PrismaClient, 3);
@@ -28,6 +29,7 @@ export function openStores(runtime: ServiceRuntime) {
     contacts: withFaultPoints("contacts", prismaContactStore(prisma)),
     deleteExpired: deleteExpiredRows(postgres),
     freezes: withFaultPoints("freezes", prismaFreezeStore(prisma)),
+    limits: createLimits(postgres, limits),
     holds: withFaultPoints("holds", prismaHoldStore(prisma)),
     sessions: withFaultPoints("sessions", postgresSessionStore(prisma, postgres)),
     signIns: withFaultPoints("signIns", prismaTwoFactorSignInStore(prisma)),

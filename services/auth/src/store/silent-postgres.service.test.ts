@@ -89,26 +89,25 @@ it("a listener finds out, and receives later notifications again", async () => {
   const received: string[] = [];
   const listener = listenPostgres({
     databaseUrl: url,
-    channel: "news",
-    onNotify: (payload) => received.push(payload),
     logger: createLogger({ name: "test", level: "silent" }),
     aliveMs: 200,
     retryMs: 50,
   });
+  const news = listener.listen("news", (payload) => received.push(payload));
   const teller = new pg.Client({ connectionString: database.url });
   await teller.connect();
   try {
     await expect.poll(() => received).toEqual([""]);
     proxy.mute();
-    await expect.poll(() => listener.connected(), { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => news.connected(), { timeout: 5_000 }).toBe(false);
     proxy.pass();
     // A listener that reconnects is notified: it missed what happened in between.
-    await expect.poll(() => listener.connected(), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => news.connected(), { timeout: 10_000 }).toBe(true);
     expect(received).toEqual(["", ""]);
     await teller.query("SELECT pg_notify('news', 'later')");
     await expect.poll(() => received).toEqual(["", "", "later"]);
     await sleep(500);
-    expect(listener.connected()).toBe(true);
+    expect(news.connected()).toBe(true);
   } finally {
     await listener.close();
     await teller.end();

@@ -8,7 +8,13 @@ import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/
 import { openPostgres, type Postgres } from "@countersign/postgres";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import { type TwoFactorAuth, TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
-import { createRpcClient, createRpcServer, publicKeyToProto, type RpcClient, type RpcServer } from "@countersign/rpc";
+import {
+  createRpcClient,
+  createRpcServer,
+  publicKeyToProto,
+  type RpcServer,
+  type SoleRpcClient,
+} from "@countersign/rpc";
 import { createMetrics, loadPeers, loadTls } from "@countersign/runtime";
 import { v4, v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -32,8 +38,8 @@ describe("requests for approval over gRPC with mutual TLS", () => {
   let prisma: PrismaClient;
   let world: TwoFactorWorld;
   let server: RpcServer;
-  let auth: RpcClient<TwoFactorService>;
-  let gateway: RpcClient<TwoFactorService>;
+  let auth: SoleRpcClient<TwoFactorService>;
+  let gateway: SoleRpcClient<TwoFactorService>;
 
   const signIn = ({ session }: Registered, scope: VerifiedToken["scope"] = "full"): { token: string } => {
     const token = `token-${tokens.size}`;

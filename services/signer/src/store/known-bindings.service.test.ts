@@ -9,19 +9,15 @@ describe("bindings that are remembered", () => {
   it("are notified of a rotation before it can be on chain, on every replica, and nothing is remembered meanwhile", async () => {
     const logger = createLogger({ name: "test", level: "silent" });
     const open = () => {
-      const listener = listenPostgres({
-        databaseUrl: database.url,
-        channel: "binding_changed",
-        onNotify: (id) => replica.forget(id),
-        logger,
-      });
+      const listener = listenPostgres({ databaseUrl: database.url, logger });
+      const changes = listener.listen("binding_changed", (id) => replica.forget(id));
       const replica: ReturnType<typeof postgresBindingStore> = postgresBindingStore(postgres, {
-        listening: () => listener.connected(),
+        listening: () => changes.connected(),
       });
-      return { replica, listener };
+      return { replica, listener, changes };
     };
     const [one, other] = [open(), open()];
-    await expect.poll(() => one.listener.connected() && other.listener.connected(), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => one.changes.connected() && other.changes.connected(), { timeout: 20_000 }).toBe(true);
     const binding = await bound();
     const versionOf = async ({ replica }: typeof one) => (await replica.find(binding.accountId))[0]?.serverKeyVersion;
     expect([await versionOf(one), await versionOf(other)]).toEqual([1, 1]);
