@@ -28,11 +28,16 @@ used AS (
 opening AS MATERIALIZED (
   SELECT * FROM free WHERE challenge IS NULL OR challenge IN (SELECT data FROM used)),
 replaced AS (
-  UPDATE session AS s SET ended_at = (o.session).created_at, ended_cause = 'replaced' FROM opening AS o
-  WHERE s.account_id = (o.session).account_id AND s.app_id = (o.session).app_id
-    AND s.device_key = (o.session).device_key AND s.device_key_algorithm = (o.session).device_key_algorithm
-    AND s.ended_at IS NULL
-  RETURNING s.id, s.last_used_at, s.ended_at, o.ended, o.ended_id_at),
+  -- By id, and each id by its own look into the index: a join could start with all live sessions.
+  UPDATE session SET ended_at = (SELECT max((o.session).created_at) FROM opening AS o), ended_cause = 'replaced'
+  WHERE ended_at IS NULL AND id = ANY(ARRAY(
+    SELECT former.id FROM opening AS o CROSS JOIN LATERAL (
+      SELECT id FROM session AS s
+      WHERE s.account_id = (o.session).account_id AND s.app_id = (o.session).app_id
+        AND s.device_key = (o.session).device_key AND s.device_key_algorithm = (o.session).device_key_algorithm
+        AND s.ended_at IS NULL
+      LIMIT 1) AS former))
+  RETURNING id, account_id, last_used_at, ended_at),
 -- A session whose last access token has expired needs no entry.
 taken AS (
   INSERT INTO token_state_entry (kind, subject, active, until, txid)
@@ -49,7 +54,7 @@ events AS (
   SELECT (created).id, (created).subject, (created).payload, (created).created_at FROM opening
   UNION ALL
   SELECT (ended).id, (ended).subject, overlay((ended).payload PLACING convert_to(id::text, 'UTF8') FROM ended_id_at),
-    (ended).created_at FROM replaced)
+    (ended).created_at FROM replaced JOIN opening AS o ON (o.session).account_id = replaced.account_id)
 SELECT (m.session).id, CASE
   WHEN begun.id IS NOT NULL THEN 'begun'
   WHEN NOT EXISTS (SELECT FROM free WHERE (free.session).id = (m.session).id) THEN 'blocked'
