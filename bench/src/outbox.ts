@@ -78,9 +78,11 @@ async function measure(stateDir: string, load: Load): Promise<void> {
       const sorted = lags.toSorted((a, b) => a - b);
       lags = [];
       const after = used();
-      const cpu = (["replicas", "postgres", "nats"] as const).map(
-        (each) => `${each} ${Math.round(((after[each] - before[each]) / sorted.length) * 1e6)}`,
-      );
+      const cpu = (["replicas", "postgres", "nats"] as const).map((each) => {
+        const seconds = after[each] - before[each];
+        // The time of a connection's process is lost when it ends.
+        return `${each} ${seconds < 0 ? "?" : Math.round((seconds / sorted.length) * 1e6)}`;
+      });
       before = after;
       const { rows } = await database.query<{ kib: number; rows: number; dead: number }>(TABLE);
       const [table] = rows;

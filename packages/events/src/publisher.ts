@@ -67,12 +67,12 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   let measuredAt = Number.NEGATIVE_INFINITY;
   const measure = async (): Promise<void> => {
     if (performance.now() - measuredAt < MEASURE_EVERY_MS) return;
-    measuredAt = performance.now();
     const recent = uuidv7({ now: () => new Date(Date.now() - MAX_COMMIT_MS) });
     const [oldest] = await postgres.query<{ id: string; age: number }>(sql`
       SELECT id, extract(epoch FROM now() - created_at)::float8 AS age FROM outbox ORDER BY id LIMIT 1`);
     metrics.oldest.set(oldest?.age ?? 0);
     from = oldest !== undefined && oldest.id < recent ? oldest.id : recent;
+    measuredAt = performance.now();
   };
 
   /**

@@ -44,7 +44,8 @@ export interface ServiceSettings {
   addresses: Readonly<Record<string, string>>;
   /** Whether calls to other services share streams. Default: each is sent alone. */
   coalesceCalls?: boolean;
-  secrets: { databaseUrl: string };
+  /** `directDatabaseUrl` is for what needs a session, where the other one is a pooler's. */
+  secrets: { databaseUrl: string; directDatabaseUrl?: string | undefined };
 }
 
 /** Milliseconds of a call to another service. */
@@ -99,7 +100,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
 ): ServiceRuntime<Extract<keyof S["addresses"], string>> {
   const { name, logger, metrics, clock, drainMs, onClose, readyCheck } = service;
   const { natsUrl, issuer, addresses } = settings;
-  const { databaseUrl } = settings.secrets;
+  const { databaseUrl, directDatabaseUrl = databaseUrl } = settings.secrets;
   const tls = loadTls(settings.tls);
   const peers = loadPeers(settings.peersFile);
 
@@ -121,7 +122,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
   let opened: PostgresListener | undefined;
   function listener(): PostgresListener {
     if (opened) return opened;
-    opened = listenPostgres({ databaseUrl, logger });
+    opened = listenPostgres({ databaseUrl: directDatabaseUrl, logger });
     onClose("listener", opened.close);
     return opened;
   }

@@ -4,9 +4,13 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { freePort } from "../ports.ts";
 import { postgresHome, startPostgres } from "../postgres.ts";
+import { startPgbouncer } from "./pgbouncer.ts";
 import "./provided.ts";
 
-/** Vitest's global set-up of the `service` project: one throw-away Postgres for the run. */
+/**
+ * Vitest's global set-up of the `service` project: one throw-away Postgres for the run, behind the PgBouncer
+ * that CS_TEST_PGBOUNCER names, if any.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-test-"));
   const remove = () => {
@@ -15,7 +19,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const logFile = join(stateDir, "postgres.log");
   const postgres = await startPostgres({ stateDir, port: await freePort(), logFile, throwAway: true });
   project.provide("postgresUrl", postgres.adminUrl);
+  const binary = process.env.CS_TEST_PGBOUNCER;
+  const pooler = binary ? await startPgbouncer({ binary, stateDir, adminUrl: postgres.adminUrl }) : undefined;
+  project.provide("pooledUrl", pooler?.url ?? postgres.adminUrl);
   return async () => {
+    await pooler?.child.stop();
     await postgres.child.stop();
     remove();
   };

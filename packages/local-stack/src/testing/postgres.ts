@@ -5,8 +5,10 @@ import pg from "pg";
 import { inject } from "vitest";
 
 export interface TestDatabase {
-  /** Connection string of a database of its own, with the service's migrations applied. */
+  /** Connection string of a database of its own, with the service's migrations applied; it may be pooled. */
   url: string;
+  /** The same without a pooler, for what needs a session: LISTEN. */
+  directUrl: string;
   /** Removes it, even while clients are connected. */
   drop(): Promise<void>;
 }
@@ -55,6 +57,7 @@ export async function createEarlierDatabase(
   for (const { sql } of steps.slice(0, placeOf(steps, migration))) await run(sql);
   return {
     url,
+    directUrl: url,
     async migrate() {
       for (const { sql } of steps.slice(placeOf(steps, migration))) await run(sql);
     },
@@ -87,7 +90,8 @@ export async function createTestDatabase(service: ServiceName): Promise<TestData
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   });
   return {
-    url: databaseUrl(adminUrl, name),
+    url: databaseUrl(inject("pooledUrl"), name),
+    directUrl: databaseUrl(adminUrl, name),
     drop: () => dropDatabase(adminUrl, name),
   };
 }

@@ -63,7 +63,7 @@ describe("sessions", () => {
 });
 
 describe("deletion takes statements that stay far from their time limit", () => {
-  const slow = () => openPostgres(database.url, { connections: 1, timeouts: { statementMs: 500 } });
+  const slow = () => openPostgres(database.directUrl, { connections: 1, timeouts: { statementMs: 500 } });
   const opened: ReturnType<typeof slow>[] = [];
   afterEach(async () => {
     for (const each of opened.splice(0)) await each.close();

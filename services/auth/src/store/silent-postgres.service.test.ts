@@ -17,7 +17,7 @@ const queryMs = 600;
 
 beforeAll(async () => {
   database = await createTestDatabase("auth");
-  ({ proxy, url } = await startDatabaseProxy(database.url));
+  ({ proxy, url } = await startDatabaseProxy(database.directUrl));
   prisma = new PrismaClient({ adapter: createPrismaAdapter(url, 1, { connectMs: 400, queryMs }) });
 });
 afterEach(() => proxy.pass());

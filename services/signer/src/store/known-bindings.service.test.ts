@@ -9,7 +9,7 @@ describe("bindings that are remembered", () => {
   it("are notified of a rotation before it can be on chain, on every replica, and nothing is remembered meanwhile", async () => {
     const logger = createLogger({ name: "test", level: "silent" });
     const open = () => {
-      const listener = listenPostgres({ databaseUrl: database.url, logger });
+      const listener = listenPostgres({ databaseUrl: database.directUrl, logger });
       const changes = listener.listen("binding_changed", (id) => replica.forget(id));
       const replica: ReturnType<typeof postgresBindingStore> = postgresBindingStore(postgres, {
         listening: () => changes.connected(),

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { services } from "@countersign/build/paths.ts";
+import pg from "pg";
+import { expect, it } from "vitest";
+import { signUpPerson, stack } from "../support/person.ts";
+
+/** The most connections to Postgres of a replica; docs/scaling.md computes with them. */
+const MAX_POSTGRES = { auth: 8, device: 5, key: 5, account: 6, signer: 10 };
+
+/** Returns the ports of 127.0.0.1 that a process is connected to, one for each connection. */
+function portsOf(pid: number): number[] {
+  const inodes = new Set<string>();
+  for (const descriptor of readdirSync(`/proc/${pid}/fd`)) {
+    try {
+      const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${descriptor}`)) ?? [];
+      if (inode) inodes.add(inode);
+    } catch {
+      // It was closed meanwhile.
+    }
+  }
+  const lines = readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1);
+  const connections = lines.map((line) => line.trim().split(/\s+/));
+  const established = connections.filter(([, , , state, , , , , , inode]) => state === "01" && inodes.has(inode!));
+  return established.map(([, , remote]) => Number.parseInt(remote!.split(":")[1]!, 16));
+}
+
+it("a replica has the documented number of connections to Postgres at most", async () => {
+  await Promise.all(Array.from({ length: 5 }, () => signUpPerson()));
+  for (const service of services) {
+    const client = new pg.Client({ connectionString: stack.databases[service], application_name: "this test" });
+    await client.connect();
+    const own = "datname = current_database() AND backend_type = 'client backend'";
+    const { rows } = await client.query(
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE ${own} AND application_name IN ('countersign', 'listen')`,
+    );
+    await client.end();
+    const replicas = Object.keys(stack.processes).filter((name) => name.replace(/-\d+$/, "") === service).length;
+    console.log(`${service}: ${rows[0].n} connections of ${replicas} replicas`);
+    expect(rows[0].n).toBeLessThanOrEqual(MAX_POSTGRES[service] * replicas);
+  }
+});
+
+it.runIf(process.platform === "linux")("a process has one connection to each peer", async () => {
+  await signUpPerson();
+  for (const [name, { pid }] of Object.entries(stack.processes)) {
+    const ports = portsOf(pid);
+    for (const [peer, { grpc }] of Object.entries(stack.processes)) {
+      if (grpc === undefined || peer === name) continue;
+      const connections = ports.filter((port) => port === Number(grpc.split(":")[1])).length;
+      // The gateway keeps its streams of events apart.
+      const allowed = name.startsWith("gateway") && peer.startsWith("device") ? 2 : 1;
+      expect(connections, `of ${name} to ${peer}`).toBeLessThanOrEqual(allowed);
+    }
+  }
+});
