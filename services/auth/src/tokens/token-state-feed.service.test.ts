@@ -19,7 +19,9 @@ const BLOCKED_KEYS = 40_000;
 const BLOCKED = { algorithm: "ES256", publicKey: "ab".repeat(64) } as const;
 const idOf = (i: number) => `00000000-0000-7000-8000-${String(i).padStart(12, "0")}`;
 
-it("200,000 entries reach services over gRPC in messages of at most 1 MiB, and later changes follow", async () => {
+it("200,000 entries reach services over gRPC in messages of at most 1 MiB, and later changes follow", {
+  timeout: 60_000,
+}, async () => {
   const logger = createLogger({ name: "test", level: "silent" });
   const stateDir = await mkdtemp(join(tmpdir(), "countersign-token-state-"));
   await ensureCertificates(stateDir);
