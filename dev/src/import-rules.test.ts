@@ -68,6 +68,7 @@ const refused: [rule: string, file: string, source: string][] = [
     'import "../../../../services/key/src/main.ts";',
   ],
   ["inside-of-service/bench", "bench/src/audit-verify.ts", 'import { s } from "../../services/signer/src/store/s.ts";'],
+  ["inside-of-service/year", "bench/src/simulate-year.ts", 'import { s } from "../../services/auth/src/domain/s.ts";'],
   ["key-material", "services/signer/src/keys.ts", 'import { seal } from "./vault/keystore.ts";'],
   ["key-material", "tests/faults/keys.ts", 'import { seal } from "../../services/signer/src/vault/keystore.ts";'],
   ["postgres-connections", "services/auth/src/connections.ts", 'import pg from "pg";'],

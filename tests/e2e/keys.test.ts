@@ -107,6 +107,7 @@ describe("the list of keys follows the chain", () => {
     const refused = { status: 403, error: "SigningRefused", reason: "BadTemplateArguments" };
     expect(await problemOf(change(person, own))).toMatchObject(refused);
     expect(await person.client.keys()).toMatchObject([{ revokedAt: "" }, { revokedAt: "" }]);
-    expect(await problemOf(client.keys())).toMatchObject({ status: 401 });
+    // All services learn of a removal within two seconds.
+    await expect.poll(() => problemOf(client.keys()), pollOptions).toMatchObject({ status: 401 });
   });
 });
