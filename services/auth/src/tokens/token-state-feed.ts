@@ -1,5 +1,6 @@
 import { type Clock, type Logger, sleepUntil } from "@countersign/core";
 import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import { LRUCache } from "lru-cache";
 import type { TokenKeys } from "./token-keys.ts";
 
 /** Reads what was taken away. A cursor is a horizon and the time at which it was read. */
@@ -42,6 +43,8 @@ interface Read {
 
 /** A cursor older than this gets the whole state: lifted entries are kept for longer, then forgotten. */
 const MAX_CURSOR_AGE_MS = 30 * 60_000;
+/** Pages that are kept for watchers which need them a moment later; the whole state could fill the memory. */
+const MAX_SHARED_PAGES = 16;
 const HEARTBEAT_MS = 1_000;
 /** A change reaches all watchers within this time and that of a read. */
 const POLL_MS = 250;
@@ -92,18 +95,20 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
     }
   }
 
-  /** Reads each page once, when the first watcher needs it. */
+  /** Reads a page once for the watchers that need it about then. One that lags behind reads it again. */
   function pagesSince(since: bigint | undefined): AsyncIterable<TokenStateEntry[]> {
-    const pages: Promise<Page>[] = [];
+    const pages = new LRUCache<string, Promise<Page>>({ max: MAX_SHARED_PAGES });
     return {
       async *[Symbol.asyncIterator]() {
         let end: PageEnd | undefined;
-        for (let i = 0; i === 0 || end; i += 1) {
-          pages[i] ??= store.readPage(since, end);
-          const page = await pages[i]!;
+        do {
+          const key = end === undefined ? "" : `${end.txid}/${end.kind}/${end.subject}`;
+          const reading = pages.get(key) ?? store.readPage(since, end);
+          pages.set(key, reading);
+          const page = await reading;
           if (page.entries.length > 0) yield page.entries;
           end = page.end;
-        }
+        } while (end !== undefined);
       },
     };
   }
