@@ -1,12 +1,4 @@
-import {
-  AppError,
-  type GrpcCodeName,
-  insufficientScope,
-  isAppError,
-  type Logger,
-  REASONS,
-  toAppError,
-} from "@countersign/core";
+import { AppError, type GrpcCodeName, insufficientScope, isAppError, REASONS, toAppError } from "@countersign/core";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import { callerOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
@@ -73,12 +65,7 @@ export function beginCall(
   // It may reject while nothing waits for it.
   aborted.catch(() => undefined);
   let caller: string | undefined;
-  let own: Logger | undefined;
-  // Made when first used: most calls log nothing.
-  const logger = () => {
-    own ??= options.logger.child({ requestId, traceId: trace.traceId, rpc, caller });
-    return own;
-  };
+  const logger = () => options.logger.child({ requestId, traceId: trace.traceId, rpc, caller });
   let timer: NodeJS.Timeout | undefined;
   let tokenTimer: NodeJS.Timeout | undefined;
   let ended = false;
@@ -132,9 +119,7 @@ export function beginCall(
         requestId,
         trace,
         signal: abort.signal,
-        get logger() {
-          return logger();
-        },
+        logger: logger(),
       };
       if (deadline !== undefined) context.deadline = deadline;
       if (kind.stream) context.draining = runtime.draining;
