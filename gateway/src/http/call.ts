@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError, type TraceParent } from "@countersign/core";
-import { type CallContext, childTrace, requestIdFrom, traceFrom } from "@countersign/rpc";
+import { type CallContext, requestIdFrom, spanOf } from "@countersign/rpc";
 import type { Request, Response } from "express";
 
 /** The identifiers of a request in logs and traces. */
@@ -18,7 +18,7 @@ export function identifyRequest(headers: IncomingHttpHeaders): RequestIdentity {
   const only = (value: string | string[] | undefined) => (typeof value === "string" ? value : undefined);
   return {
     requestId: requestIdFrom(only(headers["x-request-id"])),
-    trace: childTrace(traceFrom(only(headers.traceparent))),
+    trace: spanOf(only(headers.traceparent)),
   };
 }
 

@@ -5,7 +5,7 @@ import type { CallContext } from "./context.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
 import type { PeerRule } from "./peers.ts";
 import type { RunningCall, ServerRuntime } from "./server-options.ts";
-import { childTrace, traceFrom } from "./trace.ts";
+import { spanOf } from "./trace.ts";
 
 const DEFAULT_DEADLINE_MS = 3_000;
 const TOKEN_CHECK_MS = 1_000;
@@ -57,7 +57,7 @@ export function beginCall(
   const { metadata } = call;
   const started = performance.now();
   const requestId = requestIdFrom(singleValue(metadata, REQUEST_ID));
-  const trace = childTrace(traceFrom(singleValue(metadata, TRACEPARENT)));
+  const trace = spanOf(singleValue(metadata, TRACEPARENT));
   const limitMs = kind.stream ? undefined : (options.deadlines?.[rpc] ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS);
   const deadline = deadlineOf(call, limitMs);
   const abort = new AbortController();

@@ -19,7 +19,7 @@ import { decodeError, grpcCodeOf } from "./errors.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, requestIdFrom, TRACEPARENT } from "./metadata.ts";
 import type { RpcMetrics } from "./rpc-metrics.ts";
-import { childTrace, traceFrom, traceHeader } from "./trace.ts";
+import { childTrace, spanOf, traceHeader } from "./trace.ts";
 
 export interface RpcClientOptions {
   /**
@@ -150,7 +150,7 @@ function prepare(call: RpcCallOptions, deadlineMs: number | undefined): Prepared
   const signals = [call.signal, parent?.signal].filter((signal) => signal !== undefined);
   return {
     requestId: call.requestId ?? parent?.requestId ?? requestIdFrom(undefined),
-    traceparent: traceHeader(childTrace(parent?.trace ?? traceFrom(call.traceparent))),
+    traceparent: traceHeader(parent?.trace === undefined ? spanOf(call.traceparent) : childTrace(parent.trace)),
     token: call.token ?? parent?.rawToken,
     clientIp: call.clientIp,
     signals,

@@ -7,27 +7,19 @@ import type { TraceParent } from "@countersign/core";
  */
 const randomHex = (): string => randomUUID().replaceAll("-", "");
 
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+const newSpanId = (): string => randomHex().slice(16);
 
-/** Returns the trace that a header names, or a new one where it is absent or malformed. */
-export function traceFrom(header: string | undefined): TraceParent {
-  const [, traceId, spanId, flags] = TRACEPARENT.exec(header ?? "") ?? [];
-  if (
-    traceId === undefined ||
-    spanId === undefined ||
-    flags === undefined ||
-    /^0+$/.test(traceId) ||
-    /^0+$/.test(spanId)
-  ) {
-    return { traceId: randomHex(), spanId: randomHex().slice(16), flags: "01" };
-  }
-  return { traceId, spanId, flags };
+// W3C Trace Context, version 00; ids of zeros only are not valid.
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/;
+
+/** Returns a new span of the trace that a header names, or of a new one where it is absent or malformed. */
+export function spanOf(header: string | undefined): TraceParent {
+  const [, traceId = randomHex(), flags = "01"] = TRACEPARENT.exec(header ?? "") ?? [];
+  return { traceId, spanId: newSpanId(), flags };
 }
 
 /** Returns the same trace with a new span. */
-export function childTrace(parent: TraceParent): TraceParent {
-  return { ...parent, spanId: randomHex().slice(16) };
-}
+export const childTrace = (parent: TraceParent): TraceParent => ({ ...parent, spanId: newSpanId() });
 
 /** Returns a `traceparent` header. */
 export function traceHeader(trace: TraceParent): string {

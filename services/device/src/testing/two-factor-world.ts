@@ -2,7 +2,7 @@ import { type AppError, FixedClock } from "@countersign/core";
 import { challengeOf } from "@countersign/keys";
 import { generateKeyPair, type KeyPair, signMessage } from "@countersign/keys/node";
 import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { childTrace, traceFrom } from "@countersign/rpc";
+import { spanOf } from "@countersign/rpc";
 import { v7 } from "uuid";
 import type { Device } from "../domain/devices/device.ts";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
@@ -51,7 +51,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
   const approve = approveTwoFactor(ports);
   const reject = rejectTwoFactor(ports);
   const requestId = "test";
-  const call = { requestId, trace: childTrace(traceFrom(undefined)) };
+  const call = { requestId, trace: spanOf(undefined) };
 
   return {
     ...stores,
