@@ -276,5 +276,7 @@ describe("the user's exit", () => {
     await expect.poll(() => client.me().catch(({ error }) => error), pollOptions).toBe("SessionEnded");
     const login = await logIn(person.email);
     expect(await problemOf(client.signIn({ login, chainName }))).toMatchObject({ status: 403, error: "AccountLeft" });
+    const asking = newPhone().client.requestTwoFactor({ login: await logIn(person.email), chainName });
+    expect(await problemOf(asking)).toMatchObject({ status: 403, error: "AccountLeft" });
   });
 });

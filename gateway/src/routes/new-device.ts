@@ -32,6 +32,7 @@ export const newDeviceRoutes = ({ signIn }: Services): Route[] => [
       "AccountNotFound",
       "AccountNotReady",
       "AccountFrozen",
+      "AccountLeft",
       "KeyAlreadyRegistered",
       "TooManyDevices",
       "TooManyKeys",

@@ -8,7 +8,8 @@ free AS (
     SELECT FROM blocked_key AS b
     WHERE b.account_id = (m.session).account_id AND (b.until IS NULL OR b.until > (m.session).created_at)
       AND (b.algorithm, b.public_key) IN (((m.session).device_key_algorithm, (m.session).device_key),
-        ((m.session).account_key_algorithm, (m.session).account_key)))),
+        ((m.session).account_key_algorithm, (m.session).account_key)))
+    AND NOT EXISTS (SELECT FROM left_account AS l WHERE l.account_id = (m.session).account_id)),
 live AS (
   SELECT c.data FROM free JOIN challenge AS c ON c.data = free.challenge
   WHERE c.used_at IS NULL AND c.attempts < :maxAttempts::int),
@@ -38,13 +39,19 @@ replaced AS (
         AND s.ended_at IS NULL
       LIMIT 1) AS former))
   RETURNING id, account_id, last_used_at, ended_at),
--- A session whose last access token has expired needs no entry.
+-- A session whose last access token has expired needs no entry. The heads are locked after everything else,
+-- as in store/write-token-state.ts.
 taken AS (
-  INSERT INTO token_state_entry (kind, subject, active, until, txid)
-  SELECT 'session', id::text, true, ended_at + make_interval(secs => :endedForSeconds::int),
-    pg_current_xact_id()::text::bigint
-  FROM replaced WHERE last_used_at > ended_at - make_interval(secs => :lastTokenSeconds::int)
-  ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid),
+  SELECT get_byte(uuid_send(account_id), 15) AS bucket, id, ended_at FROM replaced
+  WHERE last_used_at > ended_at - make_interval(secs => :lastTokenSeconds::int)),
+head AS (
+  INSERT INTO token_state_head AS h (bucket, position) SELECT DISTINCT bucket, 1 FROM taken ORDER BY bucket
+  ON CONFLICT (bucket) DO UPDATE SET position = h.position + 1 RETURNING bucket, position),
+sent AS (
+  INSERT INTO token_state_entry (bucket, kind, subject, active, until, position)
+  SELECT bucket, 'session', id::text, true, ended_at + make_interval(secs => :endedForSeconds::int), position
+  FROM taken JOIN head USING (bucket)
+  ON CONFLICT DO NOTHING),
 begun AS (
   -- Counting makes it wait for the UPDATE in `replaced`: there is one live session of a device and app
   -- (unique index).

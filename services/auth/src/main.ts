@@ -49,7 +49,7 @@ async function start(service: ServiceProcess) {
   const { chains, passkeys, unfreezeTimeLocks, requireLoginToken } = config;
 
   const { deleteExpired, ...stores } = openStores(runtime, config.limits);
-  const { blockedKeys } = stores.blockedKeys;
+  const { blockedKeys, hasLeft } = stores.blockedKeys;
   const { access, challenges, freezes, limits, sessions, signIns, signUps } = stores;
   const { keys, feed, tokenState, tokens } = await startTokens(runtime, config, stores);
   const { issue, issueEphemeral, readRefreshToken } = tokens;
@@ -98,8 +98,7 @@ async function start(service: ServiceProcess) {
     listPasskeys: listPasskeys(registrations),
     requireLoginToken,
     blockedKeys,
-    // An account that has left counts as frozen too, so that no other account costs a query.
-    hasLeft: async (accountId: string) => tokenState.isFrozen(accountId) && (await access.hasLeft(accountId)),
+    hasLeft,
     limitPolls: limits.polls,
     issueEphemeral,
   };

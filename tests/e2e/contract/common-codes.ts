@@ -36,8 +36,9 @@ const endedToken = once(async () => {
   const token = await nobodysToken({ sid });
   await query(
     "auth",
-    `INSERT INTO token_state_entry (kind, subject, active, until, txid)
-     VALUES ('session', $1, true, now() + interval '16 minutes', pg_current_xact_id()::text::bigint)`,
+    `WITH head AS (UPDATE token_state_head SET position = position + 1 WHERE bucket = 0 RETURNING *)
+     INSERT INTO token_state_entry (bucket, kind, subject, active, until, position)
+     SELECT bucket, 'session', $1, true, now() + interval '16 minutes', position FROM head`,
     [sid],
   );
   // The body is invalid: otherwise a service could refuse before the gateway has received the end.

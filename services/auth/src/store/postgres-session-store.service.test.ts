@@ -7,6 +7,7 @@ import type { Session } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
+import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 
 describe("sessions", () => {
@@ -158,6 +159,7 @@ describe("a new session of a device", () => {
     const first = someSession();
     const second = sameDevice(first);
     await sessions().begin(first, "");
+    const before = await postgresTokenStateStore(postgres).readPositions();
     // A request id that looks like what the statement puts in.
     const requestId = "00000000-0000-0000-0000-000000000000";
     await sessions().begin(second, requestId);
@@ -174,7 +176,7 @@ describe("a new session of a device", () => {
     expect(await eventsOf(first.accountId, "session-created")).toBe(2);
     const [entry] = await entriesOf([first.id, second.id]);
     expect(entry).toMatchObject({ subject: first.id, until: new Date(now.getTime() + 16 * 60_000) });
-    const state = await tokenStateSince(entry!.txid);
+    const state = await tokenStateSince(before);
     expect(state.map(({ endedSessionId }) => endedSessionId)).toContain(first.id);
     expect(await prisma.session.findUnique({ where: { id: first.id } })).toMatchObject({
       endedAt: now,

@@ -5,25 +5,38 @@ import { beginSessionIn, ENDED_MS } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { type SessionRow, toSession } from "./rows.ts";
+import { type TokenStateChange, writeTokenState } from "./write-token-state.ts";
 
-/** Ends a session that is live: its row, what the services must know, and its event. */
-export async function endSession(
+/** A session that ends, and why. */
+export interface SessionEnd {
+  readonly session: Session;
+  readonly cause: EndCause;
+  readonly now: Date;
+  readonly requestId: string;
+}
+
+/**
+ * Ends those of the sessions that are live, each with its event, and writes what the services must know: also
+ * `changes`. Returns how many it ended. The last statement of its transaction that locks: see
+ * `writeTokenState`.
+ */
+export async function endSessions(
   tx: Queries,
-  session: Session,
-  cause: EndCause,
-  now: Date,
-  requestId: string,
-): Promise<boolean> {
-  const count = await tx.execute(sql`
-    UPDATE session SET ended_at = ${now}::timestamptz, ended_cause = ${cause}
-    WHERE id = ${session.id}::uuid AND ended_at IS NULL`);
-  if (count === 0) return false;
-  await tx.execute(sql`
-    INSERT INTO token_state_entry (kind, subject, active, until, txid)
-    VALUES ('session', ${session.id}, true, ${new Date(now.getTime() + ENDED_MS)}, pg_current_xact_id()::text::bigint)
-    ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid`);
-  await publishSessionEnded(tx, session, cause, { now, requestId });
-  return true;
+  ends: readonly SessionEnd[],
+  changes: readonly TokenStateChange[] = [],
+): Promise<number> {
+  const ended: TokenStateChange[] = [];
+  for (const { session, cause, now, requestId } of ends) {
+    const { id, accountId } = session;
+    const count = await tx.execute(sql`
+      UPDATE session SET ended_at = ${now}::timestamptz, ended_cause = ${cause}
+      WHERE id = ${id}::uuid AND ended_at IS NULL`);
+    if (count === 0) continue;
+    await publishSessionEnded(tx, session, cause, { now, requestId });
+    ended.push({ kind: "session", accountId, subject: id, until: new Date(now.getTime() + ENDED_MS) });
+  }
+  await writeTokenState(tx, [...changes, ...ended]);
+  return ended.length;
 }
 
 /** A change of one session; `work` must not throw. */
@@ -63,7 +76,7 @@ async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): P
   const rows = await tx.query<SessionRow>(lockSessions({ ids: updates.map(({ id }) => id) }));
   const live = new Map(rows.map((row) => [row.id, toSession(row)]));
   const refreshed = new Map<string, Session>();
-  const ended: { session: Session; cause: EndCause; update: SessionUpdate }[] = [];
+  const ended: SessionEnd[] = [];
   const results = new Map<SessionUpdate, unknown>();
   for (const update of updates) {
     const session = live.get(update.id);
@@ -76,11 +89,11 @@ async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): P
     }
     if (cause) {
       live.delete(update.id);
-      ended.push({ session, cause, update });
+      ended.push({ session, cause, now: update.now, requestId: update.requestId });
     }
   }
   await writeRefreshed(tx, refreshed.values());
-  for (const { session, cause, update } of ended) await endSession(tx, session, cause, update.now, update.requestId);
+  await endSessions(tx, ended);
   return results;
 }
 
@@ -128,9 +141,8 @@ export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): 
       prisma.$transaction(async (tx) => {
         const id = "id" in which ? which.id : { not: which.allBut };
         const rows = await tx.session.findMany({ where: { accountId, id, endedAt: null }, orderBy: { id: "asc" } });
-        let ended = 0;
-        for (const row of rows) if (await endSession(queriesIn(tx), toSession(row), cause, now, requestId)) ended += 1;
-        return ended;
+        const ends = rows.map((row) => ({ session: toSession(row), cause, now, requestId }));
+        return endSessions(queriesIn(tx), ends);
       }),
   };
 }

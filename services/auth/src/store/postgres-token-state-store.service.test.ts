@@ -1,39 +1,98 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { FixedClock, uuidv4 } from "@countersign/core";
-import pg from "pg";
+import { openPostgres } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
-import { database, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
+import { database, now, postgres, prisma, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
 import { createTokenKeys } from "../tokens/token-keys.ts";
-import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { notifyServices } from "./prisma-freeze-store.ts";
 import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
+import { writeTokenState } from "./write-token-state.ts";
+
+/** Returns the end of a session of an account of this bucket. */
+const change = (bucket: number) => {
+  const accountId = `${uuidv4().slice(0, -2)}${bucket.toString(16).padStart(2, "0")}`;
+  return { kind: "session" as const, accountId, subject: uuidv4() };
+};
 
 describe("the token state", () => {
   it("misses nothing of a transaction that began early and committed late", async () => {
     const store = postgresTokenStateStore(postgres);
-    const late = new pg.Client({ connectionString: database.url });
-    await late.connect();
-    try {
-      await late.query("BEGIN");
-      const insert = `INSERT INTO token_state_entry (kind, subject, active, until, txid)
-        VALUES ('session', $1, true, NULL, pg_current_xact_id()::text::bigint)`;
-      const lateId = uuidv4();
-      await late.query(insert, [lateId]);
-      const session = someSession();
-      await postgresSessionStore(prisma, postgres).begin(session, "");
-      await postgresSessionStore(prisma, postgres).end(session.accountId, { id: session.id }, "signed-out", now, "");
-      // A reader that comes now sees the later transaction and not the earlier one.
-      const cursor = await store.readHorizon();
-      const seen = (await tokenStateSince()).map((entry) => entry.endedSessionId);
-      expect(seen).toContain(session.id);
-      expect(seen).not.toContain(lateId);
-      await late.query("COMMIT");
-      const after = (await tokenStateSince(cursor)).map((entry) => entry.endedSessionId);
-      expect(after).toContain(lateId);
-    } finally {
-      await late.end();
-    }
+    const written = Promise.withResolvers<void>();
+    const commit = Promise.withResolvers<void>();
+    const early = change(1);
+    const late = postgres.transaction(async (tx) => {
+      await writeTokenState(tx, [early]);
+      written.resolve();
+      await commit.promise;
+    });
+    await written.promise;
+    const [otherBucket, sameBucket] = [change(2), change(1)];
+    await postgres.transaction((tx) => writeTokenState(tx, [otherBucket]));
+    const waiting = postgres.transaction((tx) => writeTokenState(tx, [sameBucket]));
+    // A reader that comes now sees the later transaction and not the earlier one.
+    const cursor = await store.readPositions();
+    const seen = (await tokenStateSince()).map((entry) => entry.endedSessionId);
+    expect(seen).toContain(otherBucket.subject);
+    for (const { subject } of [early, sameBucket]) expect(seen).not.toContain(subject);
+    commit.resolve();
+    await Promise.all([late, waiting]);
+    const after = (await tokenStateSince(cursor)).map((entry) => entry.endedSessionId);
+    expect(after.toSorted()).toEqual([early.subject, sameBucket.subject].toSorted());
+  });
+
+  it("misses nothing of many writers, who write to several buckets and never wait in a circle", {
+    timeout: 30_000,
+  }, async () => {
+    const store = postgresTokenStateStore(postgres);
+    const other = openPostgres(database.url, { connections: 10 });
+    const written: string[] = [];
+    const seen = new Set<string>();
+    let since = await store.readPositions();
+    const read = async () => {
+      const positions = await store.readPositions();
+      for (const { endedSessionId } of await tokenStateSince(since)) seen.add(endedSessionId!);
+      since = positions;
+    };
+    const write = async (writer: number) => {
+      for (let i = 0; i < 40; i += 1) {
+        // Four buckets, in any order.
+        const changes = times(2, () => change(Math.floor(Math.random() * 4)));
+        await (writer % 2 ? postgres : other).transaction(async (tx) => {
+          await writeTokenState(tx, changes);
+          await sleep(Math.random() * 4);
+        });
+        written.push(...changes.map(({ subject }) => subject));
+      }
+    };
+    let isDone = false;
+    const writing = Promise.all(times(12, write)).finally(() => {
+      isDone = true;
+    });
+    while (!isDone) await read();
+    await writing;
+    await read();
+    await other.close();
+    expect(written.filter((id) => !seen.has(id))).toEqual([]);
+    expect(written).toHaveLength(12 * 40 * 2);
+  });
+
+  it("gives the rest of a bucket where a page ends within it, and what was written meanwhile", async () => {
+    const store = postgresTokenStateStore(postgres);
+    const since = await store.readPositions();
+    const changes = times(4_100, () => change(7));
+    await postgres.transaction((tx) => writeTokenState(tx, changes));
+    const first = await store.readPage(since, undefined);
+    const later = { ...changes[0]!, until: now };
+    await postgres.transaction((tx) => writeTokenState(tx, [later]));
+    const rest = await store.readPage(since, first.end);
+    const last = await store.readPage(since, rest.end);
+    expect(last.end).toBeUndefined();
+    const entries = [first, rest, last].flatMap((page) => page.entries);
+    expect(new Set(entries.map(({ endedSessionId }) => endedSessionId)).size).toBe(4_100);
+    expect(entries.findLast(({ endedSessionId }) => endedSessionId === later.subject)!.until).toEqual(now);
+    expect(await tokenStateSince(await store.readPositions())).toEqual([]);
   });
 
   it("says of a freeze that was lifted when that was, also to a watcher that begins again", async () => {

@@ -25,24 +25,32 @@ function toEntry({ kind, subject, active, until }: Row): TokenStateEntry | undef
 
 /** The token state in Postgres. */
 export const postgresTokenStateStore = (postgres: Postgres): TokenStateStore => ({
-  async readHorizon() {
-    const [row] = await postgres.query<{ horizon: bigint }>(
-      sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon`,
+  async readPositions() {
+    const [row] = await postgres.query<{ positions: string }>(
+      sql`SELECT string_agg(position::text, ',' ORDER BY bucket) AS positions FROM token_state_head`,
     );
-    return row!.horizon;
+    return row!.positions;
   },
 
-  async readPage(since, after = { txid: since ?? 0n, kind: "", subject: "" }) {
-    // The whole state is read in the order of the primary key, in which no row moves while pages are read.
-    // Freezes that were lifted belong to it: what was signed before them may still run.
+  async readPage(since, { bucket, position, kind, subject } = { bucket: -1, position: 0n, kind: "", subject: "" }) {
+    // A row that is written while pages are read moves to a later place: it is read there, or by the next
+    // read. Freezes that were lifted belong to the whole state: what was signed before them may still run.
     const rows = await postgres.query<Row>(
       since === undefined
-        ? sql`SELECT kind, subject, active, until, txid FROM token_state_entry
-            WHERE (kind, subject) > (${after.kind}, ${after.subject}) AND (active OR kind = 'account')
-            ORDER BY kind, subject LIMIT ${ENTRIES_PER_PAGE}`
-        : sql`SELECT kind, subject, active, until, txid FROM token_state_entry
-            WHERE (txid, kind, subject) > (${after.txid}, ${after.kind}, ${after.subject})
-            ORDER BY txid, kind, subject LIMIT ${ENTRIES_PER_PAGE}`,
+        ? sql`SELECT bucket, position, kind, subject, active, until FROM token_state_entry
+            WHERE (bucket, position, kind, subject) > (${bucket}, ${position}, ${kind}, ${subject})
+              AND (active OR kind = 'account')
+            ORDER BY bucket, position, kind, subject LIMIT ${ENTRIES_PER_PAGE}`
+        : sql`SELECT e.* FROM (
+              SELECT bucket, position, (string_to_array(${since}, ',')::bigint[])[bucket + 1] AS since
+              FROM token_state_head) AS h
+            CROSS JOIN LATERAL (
+              SELECT bucket, position, kind, subject, active, until FROM token_state_entry AS t
+              WHERE t.bucket = h.bucket AND t.position > h.since
+                AND (t.bucket, t.position, t.kind, t.subject) > (${bucket}, ${position}, ${kind}, ${subject})
+              ORDER BY t.position, t.kind, t.subject LIMIT ${ENTRIES_PER_PAGE}) AS e
+            WHERE h.position > h.since
+            ORDER BY h.bucket, e.position, e.kind, e.subject LIMIT ${ENTRIES_PER_PAGE}`,
     );
     const entries = rows.flatMap((row) => toEntry(row) ?? []);
     // A shorter page is the last one: entries that were written since belong to the next read.

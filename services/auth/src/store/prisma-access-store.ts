@@ -3,31 +3,33 @@ import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { queriesIn } from "@countersign/postgres";
 import type { AccessStore } from "../domain/access/remove-device.ts";
 import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
-import { ACCESS_TOKEN_MS } from "../domain/sessions/session.ts";
+import { ACCESS_TOKEN_MS, type Session } from "../domain/sessions/session.ts";
 import { lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { endSession } from "./postgres-session-store.ts";
+import { endSessions } from "./postgres-session-store.ts";
 import { toKey, toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
+import type { TokenStateChange } from "./write-token-state.ts";
 
 type Tx = Prisma.TransactionClient;
 
 /**
- * Blocks a key of an account until a time, or for good; a longer block stays. All services are sent a block
- * for good for BLOCK_SENT_MS, from the real time: `until` may be of an event that came late.
+ * Blocks a key of an account until a time, or for good; a longer block stays. Returns the entry that all
+ * services are sent: of a block for good for BLOCK_SENT_MS, from the real time, since `until` may be of an
+ * event that came late.
  */
-async function blockKey(tx: Tx, accountId: string, { algorithm, publicKey }: PublicKey, until: Date | undefined) {
+async function blockKey(
+  tx: Tx,
+  accountId: string,
+  { algorithm, publicKey }: PublicKey,
+  until: Date | undefined,
+): Promise<TokenStateChange> {
   await tx.$executeRaw`
     INSERT INTO blocked_key AS b (account_id, algorithm, public_key, until)
     VALUES (${accountId}::uuid, ${algorithm}, ${publicKey}, ${until ?? null})
     ON CONFLICT (account_id, algorithm, public_key) DO UPDATE SET until = EXCLUDED.until
     WHERE EXCLUDED.until IS NULL OR b.until < EXCLUDED.until`;
-  await tx.$executeRaw`
-    INSERT INTO token_state_entry AS t (kind, subject, active, until, txid)
-    VALUES ('key', ${`${accountId}/${algorithm}/${publicKey}`}, true,
-      COALESCE(${until ?? null}::timestamptz, now() + ${BLOCK_SENT_MS} * interval '1 millisecond'),
-      pg_current_xact_id()::text::bigint)
-    ON CONFLICT (kind, subject) DO UPDATE
-    SET active = true, until = GREATEST(t.until, EXCLUDED.until), txid = EXCLUDED.txid`;
+  const subject = `${accountId}/${algorithm}/${publicKey}`;
+  return { kind: "key", accountId, subject, ...(until ? { until } : { forMs: BLOCK_SENT_MS }) };
 }
 
 /**
@@ -38,16 +40,21 @@ export async function blockKeys(
   tx: Tx,
   accountId: string,
   keys: readonly PublicKey[],
-  { at, requestId }: { at: Date; requestId: string },
+  { at: now, requestId }: { at: Date; requestId: string },
 ): Promise<void> {
-  for (const key of keys) await blockKey(tx, accountId, key, undefined);
-  for (const row of await tx.session.findMany({ where: { accountId, endedAt: null }, orderBy: { id: "asc" } })) {
-    const session = toSession(row);
-    const { deviceKey, accountKey } = session;
-    const isBlocked = keys.some((key) => samePublicKey(key, deviceKey) || samePublicKey(key, accountKey));
-    if (isBlocked) await endSession(queriesIn(tx), session, "device-removed", at, requestId);
-  }
+  const blocked: TokenStateChange[] = [];
+  for (const key of keys) blocked.push(await blockKey(tx, accountId, key, undefined));
+  const sessions = await liveSessions(tx, { accountId });
+  const ending = sessions.filter(({ deviceKey, accountKey }) =>
+    keys.some((key) => samePublicKey(key, deviceKey) || samePublicKey(key, accountKey)),
+  );
+  const ends = ending.map((session) => ({ session, cause: "device-removed" as const, now, requestId }));
+  await endSessions(queriesIn(tx), ends, blocked);
 }
+
+/** Returns live sessions in the order in which transactions lock them. */
+const liveSessions = async (tx: Tx, where: Prisma.SessionWhereInput): Promise<Session[]> =>
+  (await tx.session.findMany({ where: { ...where, endedAt: null }, orderBy: { id: "asc" } })).map(toSession);
 
 /** Clocks of other services may be behind ours. */
 const SKEW_MS = 60_000;
@@ -61,27 +68,22 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         const ofKey = { accountId, accountKey: accountKey.publicKey, accountKeyAlgorithm: accountKey.algorithm };
         // For as long as a sign-in that is under way, or its token, may last.
         const until = new Date(revokedAt.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
-        await blockKey(tx, accountId, accountKey, until);
-        const where = { ...ofKey, endedAt: null, createdAt: { lte: revokedAt } };
-        for (const row of await tx.session.findMany({ where, orderBy: { id: "asc" } })) {
-          await endSession(queriesIn(tx), toSession(row), "key-revoked", revokedAt, requestId);
-        }
+        const blocked = await blockKey(tx, accountId, accountKey, until);
+        const sessions = await liveSessions(tx, { ...ofKey, createdAt: { lte: revokedAt } });
+        const ends = sessions.map((session) => ({ session, cause: "key-revoked" as const, now: revokedAt, requestId }));
+        await endSessions(queriesIn(tx), ends, [blocked]);
       }),
 
     leave: ({ accountId, leftAt, requestId }) =>
       prisma.$transaction(async (tx) => {
         await lockAccess(queriesIn(tx), accountId);
         await tx.leftAccount.createMany({ data: [{ accountId, leftAt }], skipDuplicates: true });
-        // Like a freeze that is never lifted: the signer refuses everything once it has received it.
-        await tx.$executeRaw`
-          INSERT INTO token_state_entry (kind, subject, active, until, txid)
-          VALUES ('account', ${accountId}, true, NULL, pg_current_xact_id()::text::bigint)
-          ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = NULL, txid = EXCLUDED.txid`;
-        const rows = await tx.session.findMany({ where: { accountId, endedAt: null }, orderBy: { id: "asc" } });
-        for (const row of rows) await endSession(queriesIn(tx), toSession(row), "account-left", leftAt, requestId);
+        const sessions = await liveSessions(tx, { accountId });
+        const ends = sessions.map((session) => ({ session, cause: "account-left" as const, now: leftAt, requestId }));
+        // Like a freeze, until the account's last token has expired: it gets no new ones.
+        const left = { kind: "account", accountId, subject: accountId, forMs: BLOCK_SENT_MS } as const;
+        await endSessions(queriesIn(tx), ends, [left]);
       }),
-
-    hasLeft: async (accountId) => (await prisma.leftAccount.findUnique({ where: { accountId } })) !== null,
 
     cutOff: ({ accountId, deviceKey, removedAt, requestId }) =>
       prisma.$transaction(async (tx) => {

@@ -15,8 +15,7 @@ beforeEach(() => {
 
 const required = { reason: "TimeLockRequired" };
 const isFrozen = async () =>
-  (await prisma.tokenStateEntry.findUnique({ where: { kind_subject: { kind: "account", subject: accountId } } }))
-    ?.active ?? false;
+  (await prisma.tokenStateEntry.findFirst({ where: { kind: "account", subject: accountId } }))?.active ?? false;
 const counts = async () => ({
   frozen: await eventsOf(accountId, "account-frozen"),
   unfrozen: await eventsOf(accountId, "account-unfrozen"),

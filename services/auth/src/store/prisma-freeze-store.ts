@@ -1,3 +1,4 @@
+import { BLOCK_SENT_MS } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { queriesIn } from "@countersign/postgres";
 import type { FreezeCommand, FreezeStore } from "../domain/freeze/freeze-account.ts";
@@ -14,17 +15,21 @@ import { lockAccess } from "./begin-sessions.ts";
 import { publishAccountFrozen, publishUnfreezeAsked, publishUnfreezeCancelled } from "./events.ts";
 import type { FreezeParty, Prisma, PrismaClient } from "./generated/client.ts";
 import { toKey } from "./rows.ts";
+import { writeTokenState } from "./write-token-state.ts";
 
 /**
- * Changes the account's entry in the token state; a lifted entry stays until every watcher has received it.
+ * Changes the account's entry in the token state; a lifted entry stays until every watcher has received it. A
+ * freeze of an account that has left ends with its last token. The last statement of its transaction that
+ * locks: see `writeTokenState`.
  */
 export async function notifyServices(tx: Prisma.TransactionClient, accountId: string, active: boolean, now: Date) {
-  const until = active ? null : now;
-  await tx.$executeRaw`
-    INSERT INTO token_state_entry (kind, subject, active, until, txid)
-    VALUES ('account', ${accountId}, ${active}, ${until}, pg_current_xact_id()::text::bigint)
-    ON CONFLICT (kind, subject) DO UPDATE SET active = EXCLUDED.active, until = EXCLUDED.until, txid = EXCLUDED.txid`;
+  const end = active ? { ...((await hasLeft(tx, accountId)) && { forMs: BLOCK_SENT_MS }) } : { until: now };
+  await writeTokenState(queriesIn(tx), [{ kind: "account", accountId, subject: accountId, active, ...end }]);
 }
+
+/** Returns whether the account's server key was revoked on every chain. */
+export const hasLeft = async (tx: Prisma.TransactionClient, accountId: string): Promise<boolean> =>
+  (await tx.leftAccount.findUnique({ where: { accountId } })) !== null;
 
 /** Returns whether a freeze or a hold stops signing for an account; leaving is not counted. */
 export async function isFrozen(tx: Prisma.TransactionClient, accountId: string): Promise<boolean> {
@@ -86,7 +91,7 @@ async function findFacts(tx: Tx, { accountId, by, key, now }: FreezeCommand): Pr
     freeze: await findFreeze(tx, accountId, now),
     recoveryLifts: (await tx.recoveryLift.findUnique({ where: { accountId } })) ?? undefined,
     held: await isHeld(tx, accountId),
-    left: (await tx.leftAccount.findUnique({ where: { accountId } })) !== null,
+    left: await hasLeft(tx, accountId),
     memberSince: by === RECOVERY_KEY || isRemoved ? undefined : await memberSince(tx, accountId, key),
   };
 }

@@ -27,8 +27,7 @@ const lift = async (seen?: string) => {
   return lift({ accountId, seen: seen ?? newest, by: "ada", reason: "it was the person", now: clock.now() });
 };
 const frozen = async () =>
-  (await prisma.tokenStateEntry.findUnique({ where: { kind_subject: { kind: "account", subject: accountId } } }))
-    ?.active;
+  (await prisma.tokenStateEntry.findFirst({ where: { kind: "account", subject: accountId } }))?.active;
 const emitted = async () =>
   (await prisma.outbox.findMany({ where: { subject: { contains: accountId } }, orderBy: { id: "asc" } })).flatMap(
     ({ payload }) => Event.decode(payload).accountFrozen ?? [],

@@ -3,7 +3,7 @@ import type { HoldStore } from "../domain/freeze/hold-account.ts";
 import { lockAccess } from "./begin-sessions.ts";
 import { publishAccountFrozen } from "./events.ts";
 import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
-import { isFrozen, isHeld, notifyServices } from "./prisma-freeze-store.ts";
+import { hasLeft, isFrozen, isHeld, notifyServices } from "./prisma-freeze-store.ts";
 
 const toHold = ({ liftedAt: _at, liftedBy: _by, liftReason: _reason, ...hold }: Row) => hold;
 
@@ -33,8 +33,7 @@ export function prismaHoldStore(prisma: PrismaClient): HoldStore {
         const holds = rows.map(toHold);
         if (await isHeld(tx, accountId)) return { holds, still: "held" as const };
         if (await isFrozen(tx, accountId)) return { holds, still: "frozen-by-user" as const };
-        if ((await tx.leftAccount.findUnique({ where: { accountId } })) !== null)
-          return { holds, still: "left" as const };
+        if (await hasLeft(tx, accountId)) return { holds, still: "left" as const };
         if (holds.length > 0) {
           await notifyServices(tx, accountId, false, now);
           await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: false, cause: "chain-alert" });

@@ -6,7 +6,7 @@ import { beginSession, type Session } from "../domain/sessions/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
 import { freezing, phoneOf } from "../testing/freezing.ts";
 import { app, clock, database, eventsOf, now, postgres, prisma, times } from "../testing/store-fixture.ts";
-import { tokenStateSince } from "../testing/token-state.ts";
+import { FIRST_POSITIONS, tokenStateSince } from "../testing/token-state.ts";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";
 import { createCounter, createPollLimit } from "./limits.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
@@ -21,7 +21,7 @@ beforeEach(() => {
 
 const emitted = (event: string) => eventsOf(accountId, event);
 const stateOf = async () => {
-  const rows = await tokenStateSince(0n);
+  const rows = await tokenStateSince(FIRST_POSITIONS);
   return rows.filter(({ frozenAccountId }) => frozenAccountId === accountId).map(({ active }) => active);
 };
 const signInOf = (change: Partial<TwoFactorSignIn> = {}): TwoFactorSignIn => {
@@ -100,7 +100,7 @@ describe("sign-ins of new devices", () => {
     await store().endToken(uuidv7(clock), open.id);
     for (let again = 0; again < 2; again++) await store().endToken(accountId, over.id);
     const ids = [finished, over, open].map(({ id }) => id);
-    const entries = await tokenStateSince(0n);
+    const entries = await tokenStateSince(FIRST_POSITIONS);
     const ended = entries.filter(({ endedSessionId }) => ids.includes(endedSessionId ?? ""));
     expect(ended.map(({ endedSessionId }) => endedSessionId).sort()).toEqual([finished.id, over.id].sort());
     // Until the token itself is over everywhere.

@@ -7,8 +7,12 @@ import { findIdempotencyKey, insertIdempotencyKey, lockIdempotency } from "./ide
 import { blockKeys } from "./prisma-access-store.ts";
 import { isFrozen } from "./prisma-freeze-store.ts";
 import { toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
+import { writeTokenState } from "./write-token-state.ts";
 
 type Tx = Prisma.TransactionClient;
+
+/** Clocks of other services may be behind ours. */
+const SKEW_MS = 60_000;
 
 async function insert(tx: Tx, signIn: TwoFactorSignIn): Promise<void> {
   await tx.twoFactorSignIn.create({ data: toTwoFactorSignInRow(signIn) });
@@ -17,12 +21,11 @@ async function insert(tx: Tx, signIn: TwoFactorSignIn): Promise<void> {
 /**
  * Ends an ephemeral token, whose session id is its request: every operation except finishing refuses it then.
  */
-async function endToken(tx: Pick<Tx, "$executeRaw">, accountId: string, id: string): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO token_state_entry (kind, subject, active, until, txid)
-    SELECT 'session', id::text, true, expires_at + interval '1 minute', pg_current_xact_id()::text::bigint
-    FROM two_factor_sign_in WHERE id = ${id}::uuid AND account_id = ${accountId}::uuid
-    ON CONFLICT (kind, subject) DO NOTHING`;
+async function endToken(tx: Tx, accountId: string, id: string): Promise<void> {
+  const row = await tx.twoFactorSignIn.findUnique({ where: { id, accountId } });
+  if (!row) return;
+  const until = new Date(row.expiresAt.getTime() + SKEW_MS);
+  await writeTokenState(queriesIn(tx), [{ kind: "session", accountId, subject: id, until }]);
 }
 
 /** Keeps sign-ins of new devices, in Postgres. */

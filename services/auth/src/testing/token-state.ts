@@ -1,8 +1,11 @@
 import { postgresTokenStateStore } from "../store/postgres-token-state-store.ts";
 import { postgres } from "./store-fixture.ts";
 
-/** Returns the token state's entries that a watcher with this cursor would get; without one, all. */
-export async function tokenStateSince(since?: bigint) {
+/** Positions before all entries: lifted ones belong to the changes since then. */
+export const FIRST_POSITIONS = Array(256).fill("0").join();
+
+/** Returns the token state's entries that a watcher at these positions would get; without them, the whole. */
+export async function tokenStateSince(since?: string) {
   const store = postgresTokenStateStore(postgres);
   let page = await store.readPage(since, undefined);
   const { entries } = page;

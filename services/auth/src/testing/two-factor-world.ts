@@ -26,6 +26,8 @@ interface MemoryStore extends TwoFactorSignInStore {
   sessions: Session[];
   verdict: "yes" | "frozen" | "blocked";
   recovering: boolean;
+  /** The account has left. */
+  left: boolean;
   endedTokens: Set<string>;
   /** The recorded transactions that added keys. */
   additions: { id: string; transaction: ChainTransaction }[];
@@ -48,6 +50,7 @@ function memoryStore(): MemoryStore {
     sessions: [],
     verdict: "yes",
     recovering: false,
+    left: false,
     endedTokens: new Set(),
     additions: [],
     replayOf: async (claim) => replay(claim),
@@ -213,6 +216,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
         return { type: "device", accountKey: key, deviceKey: key, origin: "sign-up" };
       throw new AppError("PleaseRegisterKey");
     },
+    hasLeft: async () => store.left,
     chains: new Set(["flow-emulator"]),
     passkeys: { relyingPartiesOf: (appId: string) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
     clock,

@@ -10,6 +10,7 @@ import { createLogger, createMetrics, loadPeers, loadTls } from "@countersign/ru
 import { expect, it } from "vitest";
 import { tokenStateHandlers } from "../rpc/token-state.ts";
 import { postgresTokenStateStore } from "../store/postgres-token-state-store.ts";
+import { writeTokenState } from "../store/write-token-state.ts";
 import { clock, postgres, prisma } from "../testing/store-fixture.ts";
 import type { TokenKeys } from "./token-keys.ts";
 import { createTokenStateFeed } from "./token-state-feed.ts";
@@ -27,11 +28,11 @@ it("200,000 entries reach services over gRPC in messages of at most 1 MiB, and l
   await ensureCertificates(stateDir);
   // All written by one transaction; blocked keys are the largest entries.
   await prisma.$executeRaw`
-    INSERT INTO token_state_entry (kind, subject, active, until, txid)
-    SELECT CASE WHEN i <= ${BLOCKED_KEYS}::int THEN 'key' ELSE 'session' END,
+    INSERT INTO token_state_entry (bucket, position, kind, subject, active, until)
+    SELECT i % 256, 1, CASE WHEN i <= ${BLOCKED_KEYS}::int THEN 'key' ELSE 'session' END,
       '00000000-0000-7000-8000-' || lpad(i::text, 12, '0')
         || CASE WHEN i <= ${BLOCKED_KEYS}::int THEN '/ES256/' || ${BLOCKED.publicKey} ELSE '' END,
-      true, NULL, pg_current_xact_id()::text::bigint
+      true, NULL
     FROM generate_series(1, ${ENTRIES}::int) AS i`;
   const stop = new AbortController();
   const feed = createTokenStateFeed({
@@ -74,9 +75,8 @@ it("200,000 entries reach services over gRPC in messages of at most 1 MiB, and l
     const refused = account!.listBlockedKeys({ accountId: idOf(1) });
     await expect(refused).rejects.toMatchObject({ reason: "CallerNotAllowed" });
     const sessionId = uuidv4();
-    await prisma.$executeRaw`
-      INSERT INTO token_state_entry (kind, subject, active, until, txid)
-      VALUES ('session', ${sessionId}, true, NULL, pg_current_xact_id()::text::bigint)`;
+    const entry = { kind: "session", accountId: uuidv4(), subject: sessionId } as const;
+    await postgres.transaction((tx) => writeTokenState(tx, [entry]));
     await expect.poll(() => services.every(({ state }) => state.isSessionEnded(sessionId))).toBe(true);
   } finally {
     stop.abort();

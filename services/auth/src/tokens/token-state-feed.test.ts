@@ -6,8 +6,9 @@ import type { TokenKeys } from "./token-keys.ts";
 import { createTokenStateFeed } from "./token-state-feed.ts";
 
 const clock = new FixedClock("2026-11-22T10:00:00Z");
-/** Entries by the number of the transaction that wrote them last. */
-let written: { txid: bigint; sessionId: string }[];
+/** Entries of the first bucket. */
+let written: { position: bigint; sessionId: string }[];
+/** The next entry's position. */
 let next: bigint;
 let reads: string[];
 let failing: boolean;
@@ -16,30 +17,35 @@ let feed: ReturnType<typeof createTokenStateFeed>;
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 const write = (sessionId: string) => {
-  written.push({ txid: next, sessionId });
+  written.push({ position: next, sessionId });
   next += 1n;
 };
+
+const positions = () => [next - 1n, ...Array(255).fill(0n)].join();
 
 beforeEach(() => {
   vi.useFakeTimers();
   [written, next, reads, failing, stop] = [[], 100n, [], false, new AbortController()];
   feed = createTokenStateFeed({
     store: {
-      async readHorizon() {
-        reads.push("horizon");
+      async readPositions() {
+        reads.push("positions");
         if (failing) throw new Error("no database");
-        return next;
+        return positions();
       },
       async readPage(since, after) {
         reads.push(since === undefined ? "whole" : "changes");
-        const [first, second] = written.filter(({ txid }) => txid >= (since ?? 0n) && txid > (after?.txid ?? -1n));
+        const known = after?.position ?? BigInt((since ?? "0").split(",")[0]!);
+        const [first, second] = written.filter(({ position }) => position > known);
         if (!first) return { entries: [] };
         const entries = [first, ...(second ? [second] : [])].map(({ sessionId }) => ({
           active: true,
           until: undefined,
           endedSessionId: sessionId,
         }));
-        return second ? { entries, end: { txid: second.txid, kind: "session", subject: "" } } : { entries };
+        return second
+          ? { entries, end: { bucket: 0, position: second.position, kind: "session", subject: "" } }
+          : { entries };
       },
     },
     keys: { published: async () => [{ kid: "k1" }] } as unknown as TokenKeys,
@@ -107,10 +113,10 @@ it("has what was committed before a watcher came in its first complete message",
 
 it("resumes at a cursor of another replica, and begins again where the cursor is old or unknown", async () => {
   write("known");
-  const cursor = `${next}.${clock.now().getTime()}`;
+  const cursor = `${positions()}.${clock.now().getTime()}`;
   write("missed");
   const resumed = watcher(cursor);
-  const old = watcher(`${next}.${clock.now().getTime() - 31 * 60_000}`);
+  const old = watcher(`${positions()}.${clock.now().getTime() - 31 * 60_000}`);
   const unknown = watcher("nonsense");
   await pass(50);
   expect(resumed.sessions()).toEqual(["missed"]);

@@ -3,17 +3,18 @@ import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/prot
 import { LRUCache } from "lru-cache";
 import type { TokenKeys } from "./token-keys.ts";
 
-/** Reads what was taken away. A cursor is a horizon and the time at which it was read. */
+/** Reads what was taken away. A cursor is the positions of all buckets, and when they were read. */
 export interface TokenStateStore {
   /**
-   * The oldest transaction that is still running. Everything older is visible to later reads.
+   * Returns the last position of each bucket, 256 of them by commas. Everything that was committed before has
+   * these positions or earlier ones; everything that commits later has later ones.
    */
-  readHorizon(): Promise<bigint>;
+  readPositions(): Promise<string>;
   /**
-   * The page after `after` of the entries that a transaction of this number or a later one wrote. `since`
-   * undefined: of all that are active, and accounts whose freeze was lifted.
+   * The page after `after` of the entries that have a later position than their bucket has in `since`.
+   * `since` undefined: of all that are active, and accounts whose freeze was lifted.
    */
-  readPage(since: bigint | undefined, after: PageEnd | undefined): Promise<Page>;
+  readPage(since: string | undefined, after: PageEnd | undefined): Promise<Page>;
 }
 
 /** Entries that fit into one message. */
@@ -23,7 +24,8 @@ export interface Page {
   readonly end?: PageEnd;
 }
 export interface PageEnd {
-  readonly txid: bigint;
+  readonly bucket: number;
+  readonly position: bigint;
   readonly kind: string;
   readonly subject: string;
 }
@@ -33,12 +35,12 @@ interface Read {
   readonly number: number;
   /** Milliseconds of a monotonic clock. */
   readonly at: number;
-  /** Read before all pages: an entry that they miss has a transaction of this number or a later one. */
-  readonly horizon: bigint;
+  /** Read before all pages: an entry that they miss has a later position. */
+  readonly positions: string;
   readonly cursor: string;
   readonly tokenKeys: TokenKey[];
-  /** The changes since a horizon; under undefined, the whole state. */
-  readonly pages: Map<bigint | undefined, AsyncIterable<TokenStateEntry[]>>;
+  /** The changes since positions; under undefined, the whole state. */
+  readonly pages: Map<string | undefined, AsyncIterable<TokenStateEntry[]>>;
 }
 
 /** A cursor older than this gets the whole state: lifted entries are kept for longer, then forgotten. */
@@ -51,12 +53,12 @@ const POLL_MS = 250;
 /** Watchers that come within this time share a read. */
 const MIN_READ_INTERVAL_MS = 20;
 
-const formatCursor = (horizon: bigint, now: Date): string => `${horizon}.${now.getTime()}`;
+const formatCursor = (positions: string, now: Date): string => `${positions}.${now.getTime()}`;
 
-function parseCursor(cursor: string, now: Date): bigint | undefined {
-  const match = /^(\d{1,20})\.(\d{1,15})$/.exec(cursor);
+function parseCursor(cursor: string, now: Date): string | undefined {
+  const match = /^(\d{1,18}(?:,\d{1,18}){255})\.(\d{1,15})$/.exec(cursor);
   if (!match || now.getTime() - Number(match[2]) > MAX_CURSOR_AGE_MS) return undefined;
-  return BigInt(match[1]!);
+  return match[1];
 }
 
 export interface TokenStateFeedOptions {
@@ -81,10 +83,10 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
 
   async function read(number: number): Promise<Read> {
     const at = performance.now();
-    const horizon = await store.readHorizon();
-    const cursor = formatCursor(horizon, clock.now());
+    const positions = await store.readPositions();
+    const cursor = formatCursor(positions, clock.now());
     const tokenKeys = (await keys.published()).map((jwk) => ({ kid: jwk.kid!, jwkJson: JSON.stringify(jwk) }));
-    return { number, at, horizon, cursor, tokenKeys, pages: new Map() };
+    return { number, at, positions, cursor, tokenKeys, pages: new Map() };
   }
 
   /** Returns the next read that starts after `number`; undefined after the signal. */
@@ -96,13 +98,13 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
   }
 
   /** Reads a page once for the watchers that need it about then. One that lags behind reads it again. */
-  function pagesSince(since: bigint | undefined): AsyncIterable<TokenStateEntry[]> {
+  function pagesSince(since: string | undefined): AsyncIterable<TokenStateEntry[]> {
     const pages = new LRUCache<string, Promise<Page>>({ max: MAX_SHARED_PAGES });
     return {
       async *[Symbol.asyncIterator]() {
         let end: PageEnd | undefined;
         do {
-          const key = end === undefined ? "" : `${end.txid}/${end.kind}/${end.subject}`;
+          const key = end === undefined ? "" : `${end.bucket}/${end.position}/${end.kind}/${end.subject}`;
           const reading = pages.get(key) ?? store.readPage(since, end);
           pages.set(key, reading);
           const page = await reading;
@@ -114,21 +116,18 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
   }
 
   /**
-   * Returns what a watcher lacks that has everything up to `since`: for most watchers the horizon of the read
-   * before. One that was slower, or comes from another replica, has another.
+   * Returns what a watcher lacks that has everything up to `since`: for most watchers the positions of the
+   * read before. One that was slower, or comes from another replica, has others.
    */
-  function pagesFor({ pages }: Read, since: bigint | undefined) {
+  function pagesFor({ pages }: Read, since: string | undefined) {
     const found = pages.get(since) ?? pagesSince(since);
     pages.set(since, found);
     return found;
   }
 
   /** Returns whether a watcher needs this read: a new one, or all for a heartbeat or a change. */
-  async function isNeeded(read: Read, hasJoined: boolean): Promise<boolean> {
-    if (!latest || hasJoined || read.at - latest.at >= HEARTBEAT_MS) return true;
-    const changes = pagesFor(read, latest.horizon)[Symbol.asyncIterator]();
-    return (await changes.next()).done !== true;
-  }
+  const isNeeded = ({ at, positions }: Read, hasJoined: boolean): boolean =>
+    !latest || hasJoined || at - latest.at >= HEARTBEAT_MS || positions !== latest.positions;
 
   return {
     /** Reads for all watchers until the signal. */
@@ -138,7 +137,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         joined = new AbortController();
         try {
           const next = await read(++started);
-          if (await isNeeded(next, hasJoined)) {
+          if (isNeeded(next, hasJoined)) {
             latest = next;
             published.abort();
             published = new AbortController();
@@ -171,7 +170,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
           logger.warn({ err }, "the token state cannot be read");
           continue;
         }
-        since = read.horizon;
+        since = read.positions;
         // Too old for a heartbeat, because the pages took long: the next read completes them.
         if (performance.now() - read.at > HEARTBEAT_MS) continue;
         const kids = read.tokenKeys.map(({ kid }) => kid).join();

@@ -127,6 +127,7 @@ export const newDevice: Rows = {
       AccountNotFound: async () => request({}, await logIn(newEmail())),
       AccountNotReady: async () => request({}, (await undeployed()).login),
       AccountFrozen: async () => request({}, await logIn((await frozen()).person.email)),
+      AccountLeft: seenIn("tests/e2e/recovery.test.ts"),
       KeyAlreadyRegistered: async () => request({ userKey: userKeyOf(await owner()) }),
       TooManyDevices: OPENING,
       TooManyKeys: OPENING,

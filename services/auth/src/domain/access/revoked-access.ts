@@ -15,6 +15,8 @@ export interface BlockedKeyStore {
    * long as their tokens live. They open no session, and the signer co-signs nothing that they signed.
    */
   blockedKeys(accountId: string, now: Date): Promise<PublicKey[]>;
+  /** Returns whether the account's server key was revoked on every chain: it gets no tokens. */
+  hasLeft(accountId: string): Promise<boolean>;
 }
 
 export interface RevokedKeyStore {
@@ -24,8 +26,8 @@ export interface RevokedKeyStore {
 
 export interface LeaveStore {
   /**
-   * Ends all sessions of an account without a server key and has the signer refuse everything. Idempotent.
+   * Ends all sessions of an account without a server key, and has the signer refuse its tokens until the last
+   * one has expired. The account begins no session after that. Idempotent.
    */
   leave(account: { accountId: string; leftAt: Date; requestId: string }): Promise<void>;
-  hasLeft(accountId: string): Promise<boolean>;
 }

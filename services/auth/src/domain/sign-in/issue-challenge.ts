@@ -70,8 +70,11 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
       (key) => "username" in answerer || challengeTypeOf(key, answerer.publicKey) === answerer.type,
     );
     if (fitting.length === 0) throw new AppError("PleaseRegisterKey");
-    if (await options.hasLeft(accountId)) throw new AppError("AccountLeft");
-    const blocked = await options.blockedKeys(accountId, clock.now());
+    const [left, blocked] = await Promise.all([
+      options.hasLeft(accountId),
+      options.blockedKeys(accountId, clock.now()),
+    ]);
+    if (left) throw new AppError("AccountLeft");
     const isBlocked = ({ accountKey, deviceKey }: SignInKey) =>
       blocked.some((key) => samePublicKey(key, accountKey) || samePublicKey(key, deviceKey));
     if (fitting.every(isBlocked)) throw new AppError("PleaseRegisterKey");

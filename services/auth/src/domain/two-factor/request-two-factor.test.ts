@@ -57,6 +57,13 @@ describe("requestTwoFactor", () => {
     await expect(world.ask()).rejects.toEqual(refused("AccountFrozen"));
   });
 
+  it("lets nobody ask, nor ask again, once the account has left", async () => {
+    await world.ask({ idempotencyKey: "k" });
+    world.store.left = true;
+    await expect(world.ask({ idempotencyKey: "k" })).rejects.toEqual(refused("AccountLeft"));
+    await expect(world.ask()).rejects.toEqual(refused("AccountLeft"));
+  });
+
   it("says whether the account's recovery key has signed in", async () => {
     await world.ask();
     expect(world.requests.from).toMatchObject({ recovering: false });

@@ -30,6 +30,8 @@ export interface RequestTwoFactorOptions<Opened> {
   readonly passkeys: PasskeySettings;
   readonly clock: Clock;
   issueEphemeral(signIn: TwoFactorSignIn): Promise<string>;
+  /** Whether the account's server key was revoked on every chain. */
+  hasLeft(accountId: string): Promise<boolean>;
 }
 
 /**
@@ -73,6 +75,7 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     requireUsablePasskey(options.passkeys, profile.app.appId, command);
     const accountId = await identities.accountOf(profile.issuer, profile.subject);
     if (!accountId) throw new AppError("AccountNotFound");
+    if (await options.hasLeft(accountId)) throw new AppError("AccountLeft");
 
     const idempotency = idempotencyOf("two-factor", login.token, command.idempotencyKey, [
       chainName,
