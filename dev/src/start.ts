@@ -34,7 +34,7 @@ function whereabouts({ gateway, processes }: Stack): string {
   const ready = metrics.replace(/\/metrics$/, "/readyz");
   return [
     `  contract: ${gateway}/openapi.json`,
-    `  health: /livez and /readyz beside each /metrics, such as ${ready}`,
+    `  health: /livez, /readyz and /startupz beside each /metrics, such as ${ready}`,
   ].join("\n");
 }
 

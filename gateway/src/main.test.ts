@@ -38,7 +38,7 @@ describe("the gateway as a process", () => {
         ...backend.addresses,
       },
     });
-    const ready = async () => expect((await fetch(`${admin}/readyz`)).status).toBe(200);
+    const ready = async () => expect((await fetch(`${admin}/startupz`)).status).toBe(200);
     await vi.waitFor(ready, { timeout: 45_000, interval: 50 });
   }, 60_000);
 

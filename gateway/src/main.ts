@@ -13,14 +13,14 @@ import { createRoutes } from "./routes/index.ts";
 
 await runService({
   name: "gateway",
-  async start({ env, logger, metrics, clock, drainMs, signal, onClose, readyCheck }) {
+  async start({ env, logger, metrics, clock, drainMs, signal, onClose, dependency }) {
     const config = loadConfig(env);
     const clients = createClients(config, metrics);
     onClose("clients", clients.close);
 
     const tokenState = watchTokenState(clients.tokenState, { logger, clock });
     onClose("token-state", tokenState.close);
-    readyCheck("token-state", () => tokenState.current());
+    dependency("token-state", () => tokenState.current());
     const verifier = createTokenVerifier(tokenState, { issuer: config.issuer, clock, acceptEndedRequests: true });
 
     const routes = createRoutes(clients, { requireLoginToken: config.requireLoginToken }).map((row) => ({

@@ -46,7 +46,7 @@ export async function startExtraSigner(changes: Record<string, string> = {}): Pr
   });
   await vi.waitFor(
     async () => {
-      const { status } = await fetch(`http://127.0.0.1:${admin}/readyz`);
+      const { status } = await fetch(`http://127.0.0.1:${admin}/startupz`);
       if (status !== 200) throw new Error(`${name} is not ready: ${status}, see ${logFile}`);
     },
     { timeout: 60_000, interval: 100 },

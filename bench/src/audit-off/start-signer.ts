@@ -37,7 +37,7 @@ export async function startSignerWithoutAudit(
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] });
   process.once("exit", () => child.kill());
   for (;;) {
-    const ready = await fetch(`http://127.0.0.1:${adminPort}/readyz`).then(
+    const ready = await fetch(`http://127.0.0.1:${adminPort}/startupz`).then(
       ({ ok }) => ok,
       () => false,
     );

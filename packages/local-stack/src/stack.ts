@@ -136,7 +136,7 @@ async function startService(name: ProgramName, replica: number, input: Environme
     env: await serviceEnvironment(name, replica, input),
     logFile: join(input.stateDir, "log", `${processName(name, replica)}.log`),
   });
-  await waitFor(child, `http://127.0.0.1:${input.replicas[replica]?.[`${name}Admin`]}/readyz`, (why) =>
+  await waitFor(child, `http://127.0.0.1:${input.replicas[replica]?.[`${name}Admin`]}/startupz`, (why) =>
     Promise.reject(new Failure(`${child.name} ${why}; the end of ${child.logFile}:\n${logTail(child.logFile)}`)),
   );
   return child;

@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 
-/** Whether a part works: false, or an error, means that it does not. */
-export type ReadyCheck = () => boolean | Promise<boolean>;
+/** Whether a dependency answers: false, or an error, means that it does not. */
+export type DependencyCheck = () => boolean | Promise<boolean>;
 
 export interface AdminServerOptions {
   /** "host:port". */
@@ -12,7 +12,7 @@ export interface AdminServerOptions {
   registry: Registry;
   /** False while the process starts or stops. */
   serving: () => boolean;
-  checks: ReadonlyMap<string, ReadyCheck>;
+  dependencies: ReadonlyMap<string, DependencyCheck>;
 }
 
 export interface AdminServer {
@@ -22,7 +22,7 @@ export interface AdminServer {
 
 const CHECK_MS = 2_000;
 
-async function passes(check: ReadyCheck): Promise<boolean> {
+async function passes(check: DependencyCheck): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), CHECK_MS);
@@ -36,12 +36,15 @@ async function passes(check: ReadyCheck): Promise<boolean> {
   }
 }
 
-async function readiness(options: AdminServerOptions): Promise<{ ready: boolean; checks: Record<string, boolean> }> {
+async function startState({ dependencies, serving }: AdminServerOptions) {
   const results = await Promise.all(
-    [...options.checks].map(async ([name, check]) => [name, await passes(check)] as const),
+    [...dependencies].map(async ([name, check]) => [name, await passes(check)] as const),
   );
-  const serving = options.serving();
-  return { ready: serving && results.every(([, good]) => good), checks: { serving, ...Object.fromEntries(results) } };
+  const isServing = serving();
+  return {
+    started: isServing && results.every(([, answers]) => answers),
+    checks: { serving: isServing, ...Object.fromEntries(results) },
+  };
 }
 
 /** Splits "host:port". */
@@ -51,8 +54,11 @@ export function splitAddress(address: string): { host: string; port: number } {
 }
 
 /**
- * Serves /livez, /readyz and /metrics over plain HTTP, for Kubernetes and Prometheus. Nothing of it is for
- * clients.
+ * Serves health and metrics over plain HTTP, for Kubernetes and Prometheus. Nothing of it is for clients.
+ *
+ * /livez: the event loop turns. /startupz: every dependency answers now. /readyz: this process takes
+ * requests; a dependency that is away does not change that, since it is away for every replica: without any
+ * replica, clients would get the load balancer's error page and not a problem document.
  */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
   const server = createServer(async (request, response) => {
@@ -63,9 +69,11 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
       switch (request.url?.split("?")[0]) {
         case "/livez":
           return void send(200, "text/plain", "ok\n");
-        case "/readyz": {
-          const state = await readiness(options);
-          return void send(state.ready ? 200 : 503, "application/json", `${JSON.stringify(state)}\n`);
+        case "/readyz":
+          return void (options.serving() ? send(200, "text/plain", "ok\n") : send(503, "text/plain", "not serving\n"));
+        case "/startupz": {
+          const state = await startState(options);
+          return void send(state.started ? 200 : 503, "application/json", `${JSON.stringify(state)}\n`);
         }
         case "/metrics":
           return void send(200, options.registry.contentType, await options.registry.metrics());

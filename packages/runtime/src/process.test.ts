@@ -1,21 +1,22 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { startService } from "./process.ts";
 import { memoryLogger } from "./testing/memory-logger.ts";
 
 const env = { TRY_ADMIN_LISTEN: "127.0.0.1:0", CS_DRAIN_MS: "100" };
 
-test("serves live, ready and metrics, and is unready when a check fails", async () => {
+test("a dependency that is away delays the start, and changes neither readiness nor liveness afterwards", async () => {
   let works = true;
   const service = await startService({
     name: "try",
     env,
     logger: memoryLogger().logger,
     start: async (process) => {
-      process.readyCheck("database", () => works);
-      process.readyCheck("bus", async () => true);
+      process.dependency("database", () => works);
+      process.dependency("bus", async () => true);
     },
   });
   const get = async (path: string) => {
@@ -23,13 +24,41 @@ test("serves live, ready and metrics, and is unready when a check fails", async 
     return { status: response.status, text: await response.text() };
   };
   expect((await get("/livez")).status).toBe(200);
-  expect(await get("/readyz")).toMatchObject({ status: 200, text: expect.stringContaining('"database":true') });
+  expect(await get("/startupz")).toMatchObject({ status: 200, text: expect.stringContaining('"database":true') });
   works = false;
-  expect(await get("/readyz")).toMatchObject({ status: 503, text: expect.stringContaining('"database":false') });
+  expect(await get("/startupz")).toMatchObject({ status: 503, text: expect.stringContaining('"database":false') });
+  expect((await get("/readyz")).status).toBe(200);
   expect((await get("/livez")).status).toBe(200);
   expect((await get("/metrics")).text).toContain("countersign_rpc_server_seconds");
   expect((await get("/other")).status).toBe(404);
   await service.stop();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test("is unready while it starts and from the moment that it stops", async () => {
+  const started = Promise.withResolvers<void>();
+  const adminPort = await freePort();
+  const starting = startService({
+    name: "try",
+    env: { TRY_ADMIN_LISTEN: `127.0.0.1:${adminPort}`, CS_DRAIN_MS: "1000" },
+    logger: memoryLogger().logger,
+    start: () => started.promise,
+  });
+  const ready = async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status;
+  expect(await vi.waitFor(ready)).toBe(503);
+  started.resolve();
+  const service = await starting;
+  expect(await ready()).toBe(200);
+  const stopping = service.stop();
+  expect(await ready()).toBe(503);
+  await stopping;
 });
 
 test("closes the newest first, all of them, and once", async () => {

@@ -1,7 +1,7 @@
 import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, enableFaultPoints, type Logger, systemClock } from "@countersign/core";
-import { type AdminServer, type ReadyCheck, startAdminServer } from "./admin.ts";
+import { type AdminServer, type DependencyCheck, startAdminServer } from "./admin.ts";
 import { ConfigError, type Env } from "./config.ts";
 import { createLogger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
@@ -19,8 +19,8 @@ export interface ServiceProcess {
   drainMs: number;
   /** Registers a function to call at the end; the newest is called first. */
   onClose(name: string, close: () => unknown): void;
-  /** Adds a condition of /readyz. */
-  readyCheck(name: string, check: ReadyCheck): void;
+  /** Adds a dependency that must answer before the process counts as started (/startupz). */
+  dependency(name: string, check: DependencyCheck): void;
 }
 
 export interface RunServiceOptions {
@@ -72,7 +72,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
   const drainMs = milliseconds(env, "CS_DRAIN_MS", 10_000);
   const stopping = new AbortController();
   const closers: { name: string; close: () => unknown }[] = [];
-  const checks = new Map<string, ReadyCheck>();
+  const dependencies = new Map<string, DependencyCheck>();
   let serving = false;
 
   const closeAll = async (): Promise<void> => {
@@ -89,7 +89,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
   try {
     const listen = env[`${options.name.toUpperCase().replaceAll("-", "_")}_ADMIN_LISTEN`];
     if (listen !== undefined && listen !== "") {
-      admin = await startAdminServer({ listen, registry: metrics.registry, serving: () => serving, checks });
+      admin = await startAdminServer({ listen, registry: metrics.registry, serving: () => serving, dependencies });
       closers.push({ name: "admin", close: admin.close });
     }
     await options.start({
@@ -101,7 +101,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
       signal: stopping.signal,
       drainMs,
       onClose: (name, close) => void closers.push({ name, close }),
-      readyCheck: (name, check) => void checks.set(name, check),
+      dependency: (name, check) => void dependencies.set(name, check),
     });
   } catch (error) {
     stopping.abort();

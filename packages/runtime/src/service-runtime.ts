@@ -73,7 +73,7 @@ type ServerOptions = Pick<RpcServerOptions, "deadlines" | "deadlineMs"> &
 export interface ServiceRuntime<Callee extends string = string> extends ServiceProcess {
   tls: TlsMaterial;
   peers: Peers;
-  /** Opens the service's database, starts its outbox, and makes readiness depend on the database. */
+  /** Opens the service's database, which must answer at the start, and starts its outbox. */
   database<C extends PrismaLike>(Client: PrismaClass<C>): Database<C>;
   /** Opens further connections to the same database. */
   connections<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): Database<C>;
@@ -83,7 +83,7 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   client<S extends ServiceDefinition>(service: S, callee: Callee, deadlineMs?: number): RpcClient<S>;
   consume(options: Omit<ConsumerOptions, "natsUrl" | "tls" | "logger">): void;
   every(intervalMs: number, job: string, run: PeriodicJobOptions["run"], retryMs?: number): void;
-  /** Follows auth's token state; readiness depends on it. `client`: one that the service has anyway. */
+  /** Follows auth's token state, which must be current at the start. `client`: one that the service has. */
   watchTokenState(this: ServiceRuntime<Callee | "auth">, client?: RpcClient<TokenStateService>): WatchedTokenState;
   /** Creates a verifier of tokens of the configured issuer. */
   tokenVerifier(tokenState: TokenState, tokens?: Partial<TokenVerifierOptions>): TokenVerifier;
@@ -98,7 +98,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
   service: ServiceProcess,
   settings: S,
 ): ServiceRuntime<Extract<keyof S["addresses"], string>> {
-  const { name, logger, metrics, clock, drainMs, onClose, readyCheck } = service;
+  const { name, logger, metrics, clock, drainMs, onClose, dependency } = service;
   const { natsUrl, issuer, addresses } = settings;
   const { databaseUrl, directDatabaseUrl = databaseUrl } = settings.secrets;
   const tls = loadTls(settings.tls);
@@ -147,7 +147,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
     database(Client) {
       const database = openDatabase(Client, 5);
       const { postgres, prisma } = database;
-      readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
+      dependency("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
       const outbox = startOutboxPublisher({ postgres, natsUrl, tls, logger, metrics });
       onClose("outbox", () => outbox.close());
       return withPoints(database);
@@ -170,7 +170,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
     watchTokenState(client = runtime.client(TokenStateService, "auth")) {
       const tokenState = watchTokenState(client, { logger, clock });
       onClose("token-state", () => tokenState.close());
-      readyCheck("token-state", () => tokenState.current());
+      dependency("token-state", () => tokenState.current());
       return tokenState;
     },
     tokenVerifier: (tokenState, tokens) => createTokenVerifier(tokenState, { issuer, clock, ...tokens }),

@@ -20,7 +20,7 @@ export async function startTokens(
   { issuer, httpListen, tokenKeyPeriodMs: periodMs, secrets: { tokenKeyEncryptionKey: encryptionKey } }: Config,
   stores: TokenStores,
 ) {
-  const { clock, logger, onClose, readyCheck, signal, tls } = runtime;
+  const { clock, logger, onClose, dependency, signal, tls } = runtime;
   const keys = createTokenKeys({ store: stores.tokenKeys, encryptionKey, clock, periodMs });
   await keys.rotate();
   const feed = createTokenStateFeed({ store: stores.tokenState, keys, clock, logger });
@@ -31,7 +31,7 @@ export async function startTokens(
   })();
   const reading = feed.run(signal);
   onClose("token-state", () => Promise.all([following, reading]));
-  readyCheck("token-state", () => tokenState.current());
+  dependency("token-state", () => tokenState.current());
   const jwks = await startJwksServer({ listen: httpListen, tls, published: keys.published });
   onClose("jwks", () => jwks.close());
   return { keys, feed, tokenState, tokens: createTokens({ keys, issuer, clock }) };
