@@ -45,7 +45,7 @@ const SWEEP_MS = 100;
 /** A stream that ends sooner was never open: its server cannot be reached. */
 const MIN_OPEN_MS = 100;
 /** A stream is replaced after so many milliseconds by a new one, which may reach another replica. */
-const MAX_AGE_MS = 30_000;
+const MAX_AGE_MS = 10_000;
 /** A stream is cancelled so many milliseconds after MAX_AGE_MS, whether it has answered its items or not. */
 const GRACE_MS = 30_000;
 

@@ -1,8 +1,10 @@
+import dns from "node:dns";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { pipeline } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AccountsService, GetAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createRpcChannel, createRpcClient } from "./client.ts";
 import { createAuthority } from "./testing/authority.ts";
 import { testServer } from "./testing/harness.ts";
@@ -14,6 +16,8 @@ const rpcs = {
   "account.v1.Accounts/GetMe": service,
   "account.v1.Accounts/LinkParent": service,
 };
+
+const calls = { "rpc.v1.Calls/Stream": service };
 
 test("calls are spread over all addresses, and continue at the others when one is gone", async () => {
   const authority = await createAuthority();
@@ -51,6 +55,57 @@ test("calls are spread over all addresses, and continue at the others when one i
   client.close();
   await replicas[1]!.server.stop(0);
 });
+
+test.each([{ coalesce: false }, { coalesce: true }])(
+  "a replica that is added gets calls, and no call fails when its connection is old (coalesce: $coalesce)",
+  async ({ coalesce }) => {
+    const authority = await createAuthority();
+    const tls = await authority.issue("account");
+    const start = async (address: string) => {
+      const replica = {
+        calls: 0,
+        port: 0,
+        server: testServer(tls, { ...rpcs, ...calls }, { connectionAgeMs: 300 }).server,
+      };
+      const unused = (async () => undefined) as never;
+      const getAccount = async () => {
+        replica.calls += 1;
+        return GetAccountResponse.create();
+      };
+      replica.server.add(AccountsService, { deployAccount: unused, getAccount, getMe: unused, linkParent: unused });
+      replica.port = (await replica.server.listen(address)).port;
+      return replica;
+    };
+    const names = [{ address: "127.0.0.1", family: 4 }];
+    vi.spyOn(dns.promises, "lookup").mockImplementation(async () => names as never);
+    const first = await start("127.0.0.1:0");
+    const client = createRpcClient(AccountsService, {
+      address: `account.example:${first.port}`,
+      tls: await authority.issue("gateway"),
+      serverName: "account",
+      deadlineMs: 3_000,
+      coalesce,
+    });
+    await client.getAccount({ accountId: "a", chainName: "c" });
+    const second = await start(`127.0.0.2:${first.port}`);
+    names.push({ address: "127.0.0.2", family: 4 });
+    // None of them is idempotent: none is repeated by the client.
+    while (second.calls === 0) {
+      await client.getAccount({ accountId: "a", chainName: "c" });
+      await sleep(5);
+    }
+    const before = first.calls;
+    if (!coalesce)
+      await vi.waitFor(async () => {
+        await client.getAccount({ accountId: "a", chainName: "c" });
+        expect(first.calls).toBeGreaterThan(before);
+      });
+    client.close();
+    await Promise.all([first.server.stop(0), second.server.stop(0)]);
+    vi.restoreAllMocks();
+  },
+  30_000,
+);
 
 test("all clients of a channel use one connection", async () => {
   const authority = await createAuthority();

@@ -15,6 +15,11 @@ export interface RpcServerOptions {
   deadlineMs?: number;
   /** Other deadlines of single RPCs, by name ("auth.v1.SignUp/SignUp"). */
   deadlines?: Readonly<Record<string, number>>;
+  /**
+   * Milliseconds after which a connection takes no further calls; running ones end in peace. Its client then
+   * resolves the name again and finds replicas that are new. Default 20000, up to a tenth more or less.
+   */
+  connectionAgeMs?: number;
   /** Bytes of one message. Default 1 MiB. */
   maxMessageBytes?: number;
 }
