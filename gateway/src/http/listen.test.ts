@@ -1,3 +1,4 @@
+import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type HttpListener, listenHttp } from "./listen.ts";
@@ -55,6 +56,23 @@ describe("listenHttp", () => {
     await other.close(5_000);
     expect(await running).toBe("late");
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it("answers on idle connections when it closes, and then asks for another connection", async () => {
+    const other = await listenHttp((_request, response) => void response.end("ok"), "127.0.0.1:0");
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const get = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const url = `http://127.0.0.1:${other.port}/`;
+        request(url, { agent }, (response) => resolve(response.resume()))
+          .on("error", reject)
+          .end();
+      });
+    expect((await get()).headers.connection).toBe("keep-alive");
+    const closed = other.close(3_000);
+    expect((await get()).headers.connection).toBe("close");
+    await closed;
+    await expect(get()).rejects.toThrow("ECONNREFUSED");
   });
 
   it("rejects a port that is taken", async () => {

@@ -10,6 +10,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, type Reason } from "@countersign/core";
 import { splitAddress } from "@countersign/runtime";
 import { problemOf } from "./problems.ts";
@@ -28,7 +29,9 @@ const SLOW_CLIENT_LIMITS: ServerOptions = {
 export interface HttpListener {
   port: number;
   /**
-   * Accepts no more connections, lets running requests finish for `drainMs`, then closes their connections.
+   * Lets running requests finish for `drainMs`, then closes their connections. For the first tenth of that
+   * time it still answers: clients with an idle connection learn from an answer that they must open another
+   * one, instead of losing a request on a connection that closes at the same moment.
    */
   close(drainMs: number): Promise<void>;
 }
@@ -46,7 +49,7 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
   // The application rejects a missing Host with a problem document.
   const server: Server = createServer({ ...SLOW_CLIENT_LIMITS, requireHostHeader: false }, (request, response) => {
     exchanges.set(request.socket, [...running(exchanges.get(request.socket)), { request, response }]);
-    // Clients with an open connection must connect to another server now.
+    // The client must open its next connection to another server.
     if (closing) response.setHeader("Connection", "close");
     // A request that was running when closing began leaves an idle connection behind.
     response.once("close", () => {
@@ -74,6 +77,7 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
     async close(drainMs) {
       closing = true;
       const force = setTimeout(() => server.closeAllConnections(), drainMs);
+      await sleep(drainMs / 10);
       await new Promise<void>((resolve) => server.close(() => resolve()));
       clearTimeout(force);
     },
