@@ -1,0 +1,19 @@
+import { setUpNats } from "@countersign/events/set-up.ts";
+import { z } from "zod";
+import { loadEnv, sharedEnv } from "./config.ts";
+import { loadTlsFromEnv } from "./tls.ts";
+
+const schema = sharedEnv
+  .pick({ CS_TLS_CA: true, CS_TLS_CERT: true, CS_TLS_KEY: true })
+  .extend({ CS_NATS_URL: z.string() });
+
+// `node packages/runtime/src/set-up-events.ts`: creates the stream of events and each service's consumers at
+// NATS, which no service has the right to. CS_TLS_… are the operator's certificate. Idempotent.
+try {
+  const settings = loadEnv(schema, process.env);
+  await setUpNats(settings.CS_NATS_URL, loadTlsFromEnv(settings));
+  console.log("the stream of events and its consumers are in place");
+} catch (error) {
+  console.error(`countersign: ${(error as Error).message}`);
+  process.exitCode = 1;
+}
