@@ -43,12 +43,22 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude: [...exclude, "tests/{answers,faults,models}/**"],
+          exclude: [...exclude, "tests/{answers,deploy,faults,models}/**"],
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        // The Helm chart: `npm run check:deploy`.
+        test: {
+          name: "deploy",
+          include: ["tests/deploy/*.test.ts"],
+          exclude,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

@@ -49,6 +49,17 @@ const commands: Command[] = [
     run: async () => (await import("./check.ts")).check(),
   }),
   command({
+    usage: "check:deploy -- [--write]",
+    about: "Checks the Helm chart; with --write, writes the table of values in its README.",
+    options: { write: { type: "boolean", default: false } },
+    run: async ({ values }) => (await import("./check-deploy.ts")).checkDeploy(values.write),
+  }),
+  passingOn(
+    "test:kubernetes -- [--keep]",
+    "Installs the chart into a real cluster on this machine (as root) and tests it there.",
+    async (args) => (await import("./kubernetes/test.ts")).testKubernetes(args),
+  ),
+  command({
     usage: "generate",
     about: "Generates the code of proto/ and of the database schemas.",
     options: {},

@@ -18,6 +18,11 @@ export async function test(args: string[]): Promise<number> {
     await ensureGrpcurl((line) => console.log(line));
   }
   await ensureTestPrograms((line) => console.log(line));
+  return runVitest(namesProject(args) ? args : ["--project=!deploy", ...args]);
+}
+
+/** Runs vitest with these arguments and returns its exit code. */
+export async function runVitest(args: readonly string[]): Promise<number> {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   // Every worker loads the same packages.
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCacheDir };
@@ -39,6 +44,8 @@ function reporters(args: readonly string[]): string[] {
     `--reporter=${join(import.meta.dirname, "testing/no-skipped-tests.ts")}`,
   ];
 }
+
+const namesProject = (args: readonly string[]) => args.some((arg) => arg.startsWith("--project"));
 
 /** Returns whether vitest runs end-to-end tests with these arguments: of a named project, or of all. */
 export function runsEndToEnd(args: readonly string[]): boolean {

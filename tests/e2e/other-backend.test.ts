@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cacheDir } from "@countersign/build/paths.ts";
 import { createAccessApi, payloadMessage } from "@countersign/flow";
 import { parsePublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
+import { ensurePython } from "@countersign/local-stack/python.ts";
 import { hasPython } from "@countersign/local-stack/test-programs.ts";
 import { ensureGrpcurl } from "@countersign/local-stack/tools.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -17,26 +16,11 @@ const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), "countersign-backend-"));
 const place = (name: string) => join(directory, name);
 
-/** Returns a Python with the example's requirements, made once per machine and version of them. */
-async function python(): Promise<string> {
-  const requirements = "examples/python/requirements.txt";
-  const version = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 12);
-  const home = join(cacheDir(), `python-${version}`);
-  const program = join(home, "bin/python");
-  if (existsSync(join(home, "ready"))) return program;
-  rmSync(home, { recursive: true, force: true });
-  await run("python3", ["-m", "venv", home]);
-  const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"];
-  await run(program, [...install, "-r", requirements], { timeout: 240_000 });
-  writeFileSync(join(home, "ready"), "");
-  return program;
-}
-
 describe.skipIf(!hasPython())("a backend in Python, generated from the same proto", () => {
   let program: string;
   let person: Person;
   beforeAll(async () => {
-    program = await python();
+    program = await ensurePython("examples/python/requirements.txt");
     const generated = place("generated");
     mkdirSync(generated);
     const files = ["signer/v1", "common/v1"].flatMap((folder) =>

@@ -86,6 +86,16 @@ const grpcurl: Tool = {
   versionArguments: ["-version"],
 };
 
+/** Renders the chart of deploy/helm. */
+const helm: Tool = {
+  name: "helm",
+  version: "v3.19.5",
+  variable: "CS_HELM",
+  package: "helm.sh/helm/v3/cmd/helm",
+  module: "dev/kubernetes",
+  versionArguments: ["version", "--short"],
+};
+
 export type ToolPaths = Record<keyof typeof tools, string>;
 
 function executable(path: string): boolean {
@@ -237,6 +247,12 @@ async function ensure(wanted: readonly Tool[], say: (line: string) => void): Pro
 export async function ensureTools(say: (line: string) => void): Promise<ToolPaths> {
   const paths = await ensure(Object.values(tools), say);
   return Object.fromEntries(Object.keys(tools).map((key, i) => [key, paths[i]])) as ToolPaths;
+}
+
+/** Finds or builds helm. */
+export async function ensureHelm(say: (line: string) => void): Promise<string> {
+  const [path] = await ensure([helm], say);
+  return path as string;
 }
 
 /** Finds or builds grpcurl. */

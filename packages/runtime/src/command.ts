@@ -65,7 +65,7 @@ export function command<const Options extends ParseArgsOptionsConfig>(definition
 
 const wordsOf = ({ usage }: Command): string[] =>
   usage
-    .match(/^(?:[a-z][a-z-]*(?: |$))*/)![0]
+    .match(/^(?:[a-z][a-z:-]*(?: |$))*/)![0]
     .split(" ")
     .filter(Boolean);
 

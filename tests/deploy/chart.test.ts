@@ -1,0 +1,152 @@
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { EVERYTHING, lint, type Rendered, render, renderText } from "./render.ts";
+
+const ofKind = (objects: readonly Rendered[], kind: string) => objects.filter((object) => object.kind === kind);
+const workloads = (objects: readonly Rendered[]) =>
+  objects.filter(({ kind }) => ["Deployment", "StatefulSet", "Job"].includes(kind));
+
+describe("the chart", () => {
+  it.each([
+    ["the defaults", {}],
+    ["everything", EVERYTHING],
+    [
+      "no optional part",
+      {
+        "networkPolicy.enabled": false,
+        "certificates.certManager.enabled": false,
+        "nats.setUp": false,
+        "migrations.enabled": false,
+      },
+    ],
+  ])("passes helm lint with %s", (_name, values) => {
+    expect(lint(values)).toContain("0 chart(s) failed");
+  });
+
+  it("refuses unknown and wrong values", () => {
+    expect(() => renderText({ "processes.gateway.replica": 3 })).toThrow(/replica/);
+    expect(() => renderText({ "networkPolicy.enable": true })).toThrow(/enable/);
+    expect(() => renderText({ "termination.drainSeconds": 5 })).toThrow(/drainSeconds/);
+    expect(() => renderText({ issuer: "api.example.com" })).toThrow(/issuer/);
+  });
+
+  it("runs programs that exist, as `restricted` demands and without a token of the API", () => {
+    for (const { metadata, spec } of workloads(render(EVERYTHING))) {
+      const pod = spec.template.spec;
+      expect(pod, metadata.name).toMatchObject({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+      });
+      for (const container of [...pod.containers, ...(pod.initContainers ?? [])]) {
+        expect(container.securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        });
+      }
+      const [{ args, resources }] = pod.containers;
+      expect(args[0] === "deploy" || existsSync(args[0]), args[0]).toBe(true);
+      expect(resources).toMatchObject({
+        requests: { cpu: expect.any(String) },
+        limits: { memory: expect.any(String) },
+      });
+    }
+  });
+
+  it("lets a pod finish the longest request after the last request that reaches it", () => {
+    for (const { metadata, spec } of workloads(render()).filter(({ kind }) => kind !== "Job")) {
+      const { containers, terminationGracePeriodSeconds } = spec.template.spec;
+      const [{ env, lifecycle, startupProbe, readinessProbe, livenessProbe }] = containers;
+      const drainSeconds = Number(env.find(({ name }: { name: string }) => name === "CS_DRAIN_MS").value) / 1000;
+      const endpointSeconds = lifecycle.preStop.sleep.seconds;
+      expect(endpointSeconds, metadata.name).toBeGreaterThan(5);
+      expect(drainSeconds).toBeGreaterThan(25);
+      // The process ends by itself 5 s after its drain time.
+      expect(terminationGracePeriodSeconds).toBeGreaterThan(endpointSeconds + drainSeconds + 5);
+      expect(startupProbe.httpGet.path).toBe("/startupz");
+      expect(readinessProbe.httpGet.path).toBe("/readyz");
+      expect(livenessProbe.httpGet.path).toBe("/livez");
+    }
+  });
+
+  it("gives each process the addresses of those that it calls, and its own Secret only", () => {
+    const objects = render();
+    const [gateway] = workloads(objects).filter(({ metadata }) => metadata.name === "countersign-gateway");
+    const environment = Object.fromEntries(
+      gateway!.spec.template.spec.containers[0].env.map(({ name, value }: { name: string; value: string }) => [
+        name,
+        value,
+      ]),
+    );
+    expect(environment).toMatchObject({
+      GATEWAY_LISTEN: "0.0.0.0:8080",
+      CS_SIGNER_ADDRESS: "countersign-signer:5005",
+      CS_AUTH_HTTP_ADDRESS: "countersign-auth:5101",
+    });
+    expect(environment).not.toHaveProperty("CS_NATS_URL");
+    const secretsOf = ({ spec }: Rendered) =>
+      spec.template.spec.volumes.flatMap(({ secret }: { secret?: { secretName: string } }) => secret?.secretName ?? []);
+    expect(Object.fromEntries(workloads(objects).map((each) => [each.metadata.name, secretsOf(each)]))).toEqual({
+      "countersign-gateway": ["countersign-gateway-tls"],
+      "countersign-auth": ["countersign-auth-tls", "countersign-auth"],
+      "countersign-device": ["countersign-device-tls", "countersign-device"],
+      "countersign-key": ["countersign-key-tls", "countersign-key"],
+      "countersign-account": ["countersign-account-tls", "countersign-account"],
+      "countersign-signer": ["countersign-signer-tls", "countersign-signer"],
+      "countersign-migrations": ["countersign-migrations"],
+      "countersign-nats-set-up": ["countersign-operator-tls"],
+    });
+    expect(ofKind(objects, "Secret")).toEqual([]);
+  });
+
+  it("rolls every replica when the configuration changes, and none when only the policy does", () => {
+    const checksums = (values: Record<string, unknown>) =>
+      workloads(render(values)).flatMap(({ spec }) => spec.template.metadata.annotations?.["checksum/config"] ?? []);
+    expect(new Set(checksums({}))).toHaveProperty("size", 1);
+    expect(checksums({ networks: [{ chainName: "flow-mainnet" }] })).not.toEqual(checksums({}));
+    expect(checksums({ policy: { version: "1" } })).toEqual(checksums({ policy: { version: "2" } }));
+  });
+
+  it("spreads, disrupts and scales each process by itself", () => {
+    const objects = render();
+    expect(ofKind(objects, "PodDisruptionBudget")).toHaveLength(6);
+    expect(ofKind(objects, "HorizontalPodAutoscaler").map(({ metadata }) => metadata.name)).not.toContain(
+      "countersign-signer",
+    );
+    const deployments = workloads(objects).filter(({ kind }) => kind === "Deployment");
+    for (const { spec } of deployments) expect(spec).not.toHaveProperty("replicas");
+    const [signer] = ofKind(objects, "StatefulSet");
+    expect(signer!.spec).toMatchObject({ replicas: 2, volumeClaimTemplates: [{ metadata: { name: "checkpoints" } }] });
+    const headless = ofKind(objects, "Service").filter(({ spec }) => spec.clusterIP === "None");
+    expect(headless.map(({ metadata }) => metadata.name).sort()).toEqual(
+      ["account", "auth", "device", "key", "signer"].map((name) => `countersign-${name}`),
+    );
+  });
+
+  it("serves TLS at the edge, by Ingress and by Gateway API", () => {
+    const objects = render(EVERYTHING);
+    expect(ofKind(objects, "Ingress")[0]!.spec.tls).toEqual([
+      { hosts: ["api.example.com"], secretName: "countersign-public-tls" },
+    ]);
+    expect(ofKind(objects, "Gateway")[0]!.spec.listeners[0]).toMatchObject({
+      protocol: "HTTPS",
+      tls: { mode: "Terminate" },
+    });
+    expect(ofKind(objects, "HTTPRoute")).toHaveLength(1);
+    const own = render({
+      "gatewayApi.enabled": true,
+      "gatewayApi.parentRefs": [{ name: "shared", namespace: "edge" }],
+    });
+    expect(ofKind(own, "Gateway")).toEqual([]);
+  });
+
+  it("requests a certificate for every process, the operator and the named backends", () => {
+    const names = ofKind(render(EVERYTHING), "Certificate").map(({ spec }) => spec.dnsNames.join());
+    expect(names.sort()).toEqual(
+      ["account", "auth", "demo-backend", "device", "gateway", "key", "operator", "signer"].map(
+        (name) => `${name}.countersign.internal`,
+      ),
+    );
+  });
+});

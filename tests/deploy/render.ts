@@ -1,0 +1,64 @@
+import { execFileSync } from "node:child_process";
+import { parseAllDocuments } from "yaml";
+
+export const CHART = "deploy/helm/countersign";
+
+/** A Kubernetes object, as the chart renders it. */
+export interface Rendered {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
+  // biome-ignore lint/suspicious/noExplicitAny: the schemas of Kubernetes are checked by schemas.test.ts
+  readonly [field: string]: any;
+}
+
+/** Runs helm and returns its output. Errors: what helm prints. */
+export function helm(...args: string[]): string {
+  const program = process.env.CS_HELM;
+  if (!program) throw new Error("CS_HELM is not set: run `npm run check:deploy`");
+  return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** Values beside the defaults, as `--set-json` takes them: {"ingress.enabled": true}. */
+export type Values = Record<string, unknown>;
+
+const set = (values: Values) =>
+  Object.entries(values).flatMap(([name, value]) => ["--set-json", `${name}=${JSON.stringify(value)}`]);
+
+/** Returns the chart's objects in YAML. */
+export const renderText = (values: Values = {}): string =>
+  helm("template", "countersign", CHART, "--namespace", "countersign", "--kube-version", "1.34", ...set(values));
+
+/** Returns the chart's objects. */
+export const render = (values: Values = {}): Rendered[] =>
+  parseAllDocuments(renderText(values))
+    .map((document) => document.toJS() as Rendered | null)
+    .filter((object) => object !== null);
+
+export const lint = (values: Values = {}): string =>
+  helm("lint", "--strict", "--kube-version", "1.34", CHART, ...set(values));
+
+/** Everything that is off by default, on. */
+export const EVERYTHING: Values = {
+  "ingress.enabled": true,
+  "ingress.className": "nginx",
+  "gatewayApi.enabled": true,
+  "gatewayApi.className": "example",
+  "podMonitor.enabled": true,
+  policy: { version: "1" },
+  networks: [{ chainName: "flow-mainnet" }],
+  "certificates.backends": ["demo-backend"],
+  "networkPolicy.backends": { "demo-backend": [{ podSelector: { matchLabels: { app: "demo-backend" } } }] },
+  "networkPolicy.metricsFrom": [
+    { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },
+  ],
+  "networkPolicy.gatewayFrom": [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "ingress" } } }],
+  "checkpoints.storageClassName": "emptyDir",
+  "processes.auth.sidecars": [{ name: "proxy", image: "proxy:1" }],
+  "image.pullSecrets": ["registry"],
+  "image.service.digest": `sha256:${"0".repeat(64)}`,
+};
