@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { sendTransaction } from "@countersign/client";
+import {
+  createPhone,
+  networkOf,
+  type Person,
+  type Surroundings,
+  signUpPerson,
+} from "@countersign/local-stack/person.ts";
+
+/** A transaction that does nothing. */
+const NOTHING = "transaction { prepare(a: &Account) {} }";
+
+/** A request that got no answer, or one that is no success. */
+export interface FailedRequest {
+  /** By performance.now(), when it failed. */
+  at: number;
+  text: string;
+}
+
+/** Counts of what the clients did since the load began. */
+export interface LoadResult {
+  requests: number;
+  signUps: number;
+  transactions: number;
+  failed: readonly FailedRequest[];
+}
+
+export interface Load {
+  result(): LoadResult;
+  /** Lets running requests end. */
+  stop(): Promise<LoadResult>;
+}
+
+/**
+ * Plays people at the gateway: some read their account and sign in again and again, some send transactions,
+ * some are new. Counts each HTTP request to the gateway: no client repeats one.
+ */
+export async function startLoad(surroundings: Surroundings): Promise<Load> {
+  const result = { requests: 0, signUps: 0, transactions: 0, failed: [] as FailedRequest[] };
+  const stop = new AbortController();
+  const fail = (text: string) => result.failed.push({ at: performance.now(), text });
+  const counting: typeof fetch = async (input, init) => {
+    result.requests += 1;
+    const what = `${init?.method ?? "GET"} ${new URL(String(input)).pathname}`;
+    try {
+      const response = await fetch(input, init);
+      if (!response.ok) fail(`${what}: ${response.status} ${(await response.clone().text()).slice(0, 200)}`);
+      return response;
+    } catch (error) {
+      fail(`${what}: ${(error as Error).message} ${((error as Error).cause as Error | undefined)?.message ?? ""}`);
+      throw error;
+    }
+  };
+  const newPerson = async (): Promise<Person> => {
+    const person = await signUpPerson(surroundings, createPhone(surroundings, { fetch: counting }));
+    result.signUps += 1;
+    return person;
+  };
+  const repeat = async (pauseMs: number, work: () => Promise<unknown>) => {
+    while (!stop.signal.aborted) {
+      const before = result.failed.length;
+      await work().catch((error: unknown) => {
+        // Not a request of its own that failed: the chain's answer, or the provider's.
+        if (result.failed.length === before) fail(`between requests: ${(error as Error).message}`);
+      });
+      await sleep(pauseMs);
+    }
+  };
+  const people = [await newPerson(), await newPerson(), await newPerson()];
+  const network = networkOf(surroundings);
+  const { chainName } = network;
+  const running = [
+    ...people.map(({ client }) => repeat(100, () => client.me())),
+    repeat(500, () => people[0]!.client.signIn({ login: people[0]!.login, chainName })),
+    ...people.slice(1).map(({ client }) =>
+      repeat(300, async () => {
+        await sendTransaction(client, { network, cadence: NOTHING });
+        result.transactions += 1;
+      }),
+    ),
+    repeat(1_000, newPerson),
+  ];
+  return {
+    result: () => result,
+    async stop() {
+      stop.abort();
+      await Promise.all(running);
+      return result;
+    },
+  };
+}

@@ -1,0 +1,372 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Failure } from "@countersign/build/fail.ts";
+import { root } from "@countersign/build/paths.ts";
+import { sendTransaction } from "@countersign/client";
+import { networkOf, type Surroundings, signUpPerson } from "@countersign/local-stack/person.ts";
+import { parseAllDocuments } from "yaml";
+import { apply, clusterDown, clusterUp, helm, kubectl, loadImage } from "./cluster.ts";
+import { buildImages, checkOutEarlier, type ImageNames, imageNames } from "./image.ts";
+import { type LoadResult, startLoad } from "./load.ts";
+import { imageValues, NAMESPACE, type Outside, startOutside } from "./outside.ts";
+
+const CHART = "deploy/helm/countersign";
+const PROCESSES = ["gateway", "auth", "device", "key", "account", "signer"] as const;
+const NOTHING = "transaction { prepare(a: &Account) {} }";
+
+type Process = (typeof PROCESSES)[number];
+
+interface Pod {
+  metadata: { name: string; labels: Record<string, string>; deletionTimestamp?: string };
+  status: { podIP: string; conditions?: { type: string; status: string }[] };
+}
+
+const counts = { passed: 0, failed: 0 };
+const started = performance.now();
+
+/** Runs one step and prints its result; `work` returns a text for the line, or throws. */
+async function check(name: string, work: () => Promise<string | undefined>): Promise<void> {
+  const begun = performance.now();
+  const line = (result: string) =>
+    console.log(
+      `${Math.round((performance.now() - started) / 1000)
+        .toString()
+        .padStart(4)} s  ${result}`,
+    );
+  try {
+    const text = await work();
+    counts.passed += 1;
+    line(`ok      ${name}${text ? `: ${text}` : ""} (${Math.round((performance.now() - begun) / 1000)} s)`);
+  } catch (error) {
+    counts.failed += 1;
+    line(`FAILED  ${name}: ${(error as Error).message}`);
+  }
+}
+
+function require(condition: boolean, otherwise: string): void {
+  if (!condition) throw new Error(otherwise);
+}
+
+async function until(seconds: number, what: string, condition: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + seconds * 1000;
+  while (!(await condition())) {
+    require(performance.now() < end, `${what}: not within ${seconds} s`);
+    await sleep(500);
+  }
+}
+
+const reference = ({ service, tag }: ImageNames) => `${service}:${tag}`;
+const inNamespace = (...args: string[]) => kubectl("--namespace", NAMESPACE, ...args);
+const workloadOf = (name: Process) => `${name === "signer" ? "statefulset" : "deployment"}/countersign-${name}`;
+const isReady = ({ metadata, status }: Pod) =>
+  !metadata.deletionTimestamp && status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+
+async function podsOf(name?: Process): Promise<Pod[]> {
+  const component = name ? `=${name}` : ` in (${PROCESSES.join()})`;
+  const text = await inNamespace(
+    "get",
+    "pods",
+    "--output=json",
+    "--selector",
+    `app.kubernetes.io/component${component}`,
+  );
+  return (JSON.parse(text) as { items: Pod[] }).items;
+}
+
+const rolledOut = () =>
+  Promise.all(PROCESSES.map((name) => inNamespace("rollout", "status", workloadOf(name), "--timeout=400s")));
+
+/** Returns the sum of a metric's samples at a pod's admin port. */
+async function metricOf(pod: Pod, port: number, metric: string): Promise<number> {
+  const text = await new Promise<string>((resolve, reject) => {
+    get(`http://${pod.status.podIP}:${port}/metrics`, { timeout: 5_000 }, (response) => {
+      let body = "";
+      response.on("data", (chunk) => (body += chunk)).on("end", () => resolve(body));
+    }).on("error", reject);
+  });
+  const samples = text.split("\n").filter((line) => line.startsWith(metric) && !/grpc\.|Watch|Stream/.test(line));
+  return samples.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+/** The objects of the chart as they would be created, and pods of its templates: only pods are enforced. */
+async function dryRun(values: string): Promise<string> {
+  const text = await helm(
+    "template",
+    "countersign",
+    CHART,
+    "--namespace",
+    NAMESPACE,
+    "--values",
+    values,
+    "--kube-version",
+    "1.34",
+  );
+  const objects = parseAllDocuments(text)
+    .map((document) => document.toJS())
+    .filter(Boolean);
+  const pods = objects
+    .filter(({ spec }) => spec?.template?.spec?.containers)
+    .map(({ metadata, spec }) => {
+      const { serviceAccountName, ...pod } = spec.template.spec;
+      return { apiVersion: "v1", kind: "Pod", metadata: { name: metadata.name, namespace: NAMESPACE }, spec: pod };
+    });
+  const output = apply([...objects, ...pods], "--dry-run=server", "--namespace", NAMESPACE);
+  require(!/warning/i.test(output), output);
+  return `${objects.length} objects and ${pods.length} pods accepted`;
+}
+
+/** A pod that only waits, for `kubectl exec`. */
+const waitingPod = (name: string, image: string, labels: Record<string, string>) => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace: NAMESPACE, labels },
+  spec: {
+    automountServiceAccountToken: false,
+    terminationGracePeriodSeconds: 0,
+    securityContext: { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: "RuntimeDefault" } },
+    containers: [
+      {
+        name: "wait",
+        image,
+        imagePullPolicy: "Never",
+        command: ["node", "-e", "setInterval(() => {}, 1000)"],
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+      },
+    ],
+  },
+});
+
+async function canConnect(pod: string, host: string, port: number): Promise<boolean> {
+  const program = `const s=require('net').connect(${port},'${host}');s.setTimeout(3000,()=>s.destroy());s.on('connect',()=>{console.log('open');s.destroy()});s.on('error',()=>{})`;
+  return (await inNamespace("exec", pod, "--", "node", "-e", program)).includes("open");
+}
+
+/** Puts the load on the gateway while `work` runs, and a while before and after it. */
+async function underLoad(surroundings: Surroundings, work: () => Promise<unknown>): Promise<LoadResult> {
+  const load = await startLoad(surroundings);
+  await sleep(3_000);
+  try {
+    await work();
+    await sleep(5_000);
+  } finally {
+    await load.stop();
+  }
+  return load.result();
+}
+
+const summary = ({ requests, signUps, transactions, failed }: LoadResult) =>
+  `${requests} requests, ${signUps} sign-ups, ${transactions} sealed transactions, ${failed.length} failed`;
+
+function requireNoFailure(result: LoadResult): string {
+  const lines = result.failed
+    .slice(0, 8)
+    .map(({ at, text }) => `\n        at ${Math.round((at - started) / 1000)} s ${text}`);
+  require(result.failed.length === 0, `${summary(result)}${lines.join("")}`);
+  return summary(result);
+}
+
+/** Starts the parts outside, installs the version before, and runs every step. */
+async function testOn(
+  outside: Outside,
+  image: { now: ImageNames; before: ImageNames },
+  earlier: string,
+  directory: string,
+) {
+  const now = join(directory, "now.json");
+  const before = join(directory, "before.json");
+  writeFileSync(now, JSON.stringify(outside.values));
+  writeFileSync(before, JSON.stringify({ ...outside.values, image: imageValues(image.before) }));
+  const release = (command: string, chart: string, values: string) =>
+    helm(command, "countersign", chart, "--namespace", NAMESPACE, "--values", values, "--wait", "--timeout=8m");
+
+  await check("a server-side dry run passes `restricted`", () => dryRun(now));
+  await check("`restricted` refuses a privileged pod", async () => {
+    const pod = waitingPod("privileged", reference(image.now), {});
+    Object.assign(pod.spec.containers[0]!.securityContext, { privileged: true, allowPrivilegeEscalation: true });
+    try {
+      apply([pod], "--dry-run=server");
+    } catch (error) {
+      return void require((error as Error).message.includes("violates PodSecurity"), (error as Error).message);
+    }
+    throw new Error("it was accepted");
+  });
+  await check("installs the version before", async () => {
+    await release("install", join(earlier, CHART), before);
+    const log = await inNamespace("logs", "job/countersign-migrations");
+    return `${log.trim().split("\n").length} databases migrated`;
+  });
+
+  const address = (
+    await inNamespace("get", "service", "countersign-gateway", "--output=jsonpath={.spec.clusterIP}")
+  ).trim();
+  const { identityProvider, chains } = outside.stack.stack;
+  const surroundings: Surroundings = { gateway: `http://${address}`, identityProvider, chains };
+
+  await check("signs up and seals a transaction through the gateway's Service", async () => {
+    const { client } = await signUpPerson(surroundings);
+    return (await sendTransaction(client, { network: networkOf(surroundings), cadence: NOTHING })).id;
+  });
+
+  await check("a pod without permission does not reach the signer, one with permission does", async () => {
+    const tag = reference(image.now);
+    apply([waitingPod("other", tag, { app: "other" }), waitingPod("demo-backend", tag, { app: "demo-backend" })]);
+    await inNamespace("wait", "--for=condition=Ready", "pod/other", "pod/demo-backend", "--timeout=60s");
+    const targets = [
+      ["signer", 5005],
+      ["signer", 6005],
+      ["auth", 5001],
+      ["key", 5003],
+    ] as const;
+    const reached = await Promise.all(
+      ["other", "demo-backend"].map(async (pod) => {
+        const open: string[] = [];
+        for (const [name, port] of targets)
+          if (await canConnect(pod, `countersign-${name}`, port)) open.push(`${name}:${port}`);
+        return open.join();
+      }),
+    );
+    await inNamespace("delete", "pod", "other", "demo-backend", "--wait=false");
+    require(reached.join(" | ") === " | signer:5005", `reached: ${reached.join(" | ")}`);
+    return "signer:5005 for the backend only";
+  });
+
+  await check("upgrades every process under load without a failed request", async () =>
+    requireNoFailure(
+      await underLoad(surroundings, async () => {
+        await release("upgrade", CHART, now);
+        await rolledOut();
+      }),
+    ),
+  );
+
+  await check("a replica that is added gets load within a minute", async () => {
+    const before = new Set((await podsOf()).map(({ metadata }) => metadata.name));
+    const seen: string[] = [];
+    await underLoad(surroundings, async () => {
+      const scaled = [
+        ["key", 6003],
+        ["signer", 6005],
+      ] as const;
+      await Promise.all(scaled.map(([name]) => inNamespace("scale", workloadOf(name), "--replicas=3")));
+      for (const [name, port] of scaled) {
+        const isAdded = (pod: Pod) => !before.has(pod.metadata.name) && isReady(pod);
+        await until(120, `third replica of ${name}`, async () => (await podsOf(name)).some(isAdded));
+        const added = (await podsOf(name)).find(isAdded)!;
+        const readyAt = performance.now();
+        const calls = () => metricOf(added, port, "countersign_rpc_server_seconds_count");
+        await until(60, `calls of ${added.metadata.name}`, async () => (await calls()) > 0);
+        seen.push(`${name} after ${Math.round((performance.now() - readyAt) / 1000)} s`);
+      }
+    });
+    await Promise.all(
+      (["key", "signer"] as const).map((name) => inNamespace("scale", workloadOf(name), "--replicas=2")),
+    );
+    await rolledOut();
+    return seen.join(", ");
+  });
+
+  await check("without Postgres every pod stays ready, and the gateway answers a problem document", async () => {
+    const { client } = await signUpPerson(surroundings);
+    await outside.stack.kill("postgres");
+    try {
+      await sleep(15_000);
+      const unready = (await podsOf()).filter((pod) => !isReady(pod)).map(({ metadata }) => metadata.name);
+      require(unready.length === 0, `not ready: ${unready.join()}`);
+      const response = await fetch(`${surroundings.gateway}/device/v1/devices`, {
+        headers: { authorization: `Bearer ${client.credentials!.accessToken}` },
+      });
+      const type = response.headers.get("content-type");
+      require(response.status === 503 && type === "application/problem+json", `${response.status} ${type}`);
+    } finally {
+      await outside.stack.restart("postgres");
+    }
+    await until(30, "reads again", () =>
+      client.me().then(
+        () => true,
+        () => false,
+      ),
+    );
+    return "503 application/problem+json";
+  });
+
+  await check("when half of all pods are killed at once, twice, only requests of that moment fail", async () => {
+    const late: string[] = [];
+    const kills: number[] = [];
+    const result = await underLoad(surroundings, async () => {
+      const first = await podsOf();
+      const half = PROCESSES.map(
+        (name) => first.find(({ metadata }) => metadata.labels["app.kubernetes.io/component"] === name)!,
+      );
+      const others = first.filter((pod) => !half.includes(pod));
+      for (const pods of [half, others]) {
+        kills.push(performance.now());
+        const names = pods.map(({ metadata }) => metadata.name);
+        await inNamespace("delete", "pod", ...names, "--grace-period=1", "--wait=false");
+        await sleep(3_000);
+        await rolledOut();
+        await until(120, "all pods ready", async () => (await podsOf()).every(isReady));
+        // The callers must know the new pods before their others end.
+        await sleep(30_000);
+      }
+    });
+    const MOMENT_MS = 12_000;
+    for (const { at, text } of result.failed) {
+      if (!kills.some((kill) => at >= kill && at < kill + MOMENT_MS)) late.push(text);
+    }
+    require(late.length === 0, `${summary(result)}; later than ${MOMENT_MS / 1000} s: ${late.slice(0, 5).join("; ")}`);
+    return summary(result);
+  });
+
+  await check("rolls back under load without a failed request", async () =>
+    requireNoFailure(
+      await underLoad(surroundings, async () => {
+        await helm("rollback", "countersign", "1", "--namespace", NAMESPACE, "--wait", "--timeout=8m");
+        await rolledOut();
+      }),
+    ),
+  );
+  await check("signs up and seals a transaction after the roll-back", async () => {
+    const { client } = await signUpPerson(surroundings);
+    return (await sendTransaction(client, { network: networkOf(surroundings), cadence: NOTHING })).id;
+  });
+}
+
+/**
+ * `npm run test:kubernetes`: a real cluster of one node on this machine, with Postgres, NATS, the chain and
+ * the identity provider outside of it. `--keep` leaves the cluster up. The last line has the counts.
+ */
+export async function testKubernetes(args: readonly string[]): Promise<number> {
+  if (process.getuid?.() !== 0) throw new Failure("test:kubernetes needs root: it starts a container runtime.");
+  const directory = mkdtempSync(join(tmpdir(), "countersign-kubernetes-"));
+  const commit = process.env.CS_PREVIOUS ?? "HEAD~1";
+  const earlier = (await checkOutEarlier(commit)) ?? root;
+  if (earlier === root) console.log(`${commit} has no chart: the version before is this one`);
+  const image = { now: imageNames(`now-${Date.now()}`), before: imageNames(`before-${Date.now()}`) };
+  let outside: Outside | undefined;
+  try {
+    await clusterUp();
+    const archives = [...(await buildImages(image.now)), ...(await buildImages(image.before, earlier))];
+    for (const archive of archives) await loadImage(archive);
+    await kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait");
+    const labels = {
+      "pod-security.kubernetes.io/enforce": "restricted",
+      "pod-security.kubernetes.io/warn": "restricted",
+    };
+    apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE, labels } }]);
+    outside = await startOutside(join(directory, "state"), image.now);
+    apply(outside.secrets);
+    const version = execFileSync("git", ["rev-parse", "--short", commit], { cwd: root, encoding: "utf8" }).trim();
+    console.log(`upgrade from ${version} to the working tree`);
+    await testOn(outside, image, earlier, directory);
+  } finally {
+    await outside?.stop();
+    if (!args.includes("--keep")) await clusterDown();
+    rmSync(directory, { recursive: true, force: true });
+  }
+  console.log(`${counts.passed} passed, ${counts.failed} failed`);
+  return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+}
