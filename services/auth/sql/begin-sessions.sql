@@ -3,16 +3,20 @@
 WITH member AS MATERIALIZED (
   SELECT * FROM json_to_recordset(:members::json) AS m(session session, challenge text, sign_count bigint,
     created outbox, ended outbox, ended_id_at int)),
+-- Tables that grow are read by arrays of keys: a join may read a whole index while their statistics are old.
+blocked AS (
+  SELECT * FROM blocked_key WHERE account_id = ANY(ARRAY(SELECT (session).account_id FROM member))),
 free AS (
   SELECT m.* FROM member AS m WHERE NOT EXISTS (
-    SELECT FROM blocked_key AS b
+    SELECT FROM blocked AS b
     WHERE b.account_id = (m.session).account_id AND (b.until IS NULL OR b.until > (m.session).created_at)
       AND (b.algorithm, b.public_key) IN (((m.session).device_key_algorithm, (m.session).device_key),
         ((m.session).account_key_algorithm, (m.session).account_key)))
     AND NOT EXISTS (SELECT FROM left_account AS l WHERE l.account_id = (m.session).account_id)),
 live AS (
-  SELECT c.data FROM free JOIN challenge AS c ON c.data = free.challenge
-  WHERE c.used_at IS NULL AND c.attempts < :maxAttempts::int),
+  SELECT data FROM challenge
+  WHERE data = ANY(ARRAY(SELECT challenge FROM free WHERE sign_count IS NOT NULL))
+    AND used_at IS NULL AND attempts < :maxAttempts::int),
 -- A counter that has not grown is of a copy, or of an answer that was overtaken.
 counted AS (
   INSERT INTO passkey_counter AS c (account_id, public_key, sign_count, updated_at)
@@ -22,16 +26,17 @@ counted AS (
     WHERE c.sign_count < EXCLUDED.sign_count OR (c.sign_count = 0 AND EXCLUDED.sign_count = 0)
   RETURNING account_id),
 used AS (
-  UPDATE challenge AS c SET used_at = (f.session).created_at FROM free AS f
-  WHERE c.data = f.challenge AND c.used_at IS NULL AND c.attempts < :maxAttempts::int
-    AND (f.sign_count IS NULL OR (f.session).account_id IN (SELECT account_id FROM counted))
-  RETURNING c.data),
+  UPDATE challenge SET used_at = (SELECT max((session).created_at) FROM free)
+  WHERE data = ANY(ARRAY(SELECT challenge FROM free
+      WHERE sign_count IS NULL OR (session).account_id IN (SELECT account_id FROM counted)))
+    AND used_at IS NULL AND attempts < :maxAttempts::int
+  RETURNING data),
 opening AS MATERIALIZED (
   SELECT * FROM free WHERE challenge IS NULL OR challenge IN (SELECT data FROM used)),
 replaced AS (
-  -- By id, and each id by its own look into the index: a join could start with all live sessions.
+  -- A session without a cause has not ended. With `ended_at IS NULL` the whole partial index could be read.
   UPDATE session SET ended_at = (SELECT max((o.session).created_at) FROM opening AS o), ended_cause = 'replaced'
-  WHERE ended_at IS NULL AND id = ANY(ARRAY(
+  WHERE ended_cause = '' AND id = ANY(ARRAY(
     SELECT former.id FROM opening AS o CROSS JOIN LATERAL (
       SELECT id FROM session AS s
       WHERE s.account_id = (o.session).account_id AND s.app_id = (o.session).app_id

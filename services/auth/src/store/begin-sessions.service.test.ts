@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Session } from "../domain/sessions/session.ts";
 import type { Challenge } from "../domain/sign-in/ports.ts";
 import { database, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
-import { lockAccess } from "./begin-sessions.ts";
+import { beginSessionIn, lockAccess } from "./begin-sessions.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 
@@ -144,6 +144,28 @@ describe("a sign-in", () => {
     unlock.resolve();
     await holder;
     expect(await waiting).toBe(true);
+  });
+
+  it("reads the rows of its own account only, also where the tables were small when it was planned", async () => {
+    const one = openPostgres(database.url, { connections: 1 });
+    const session = someSession();
+    const begin = (each: Session) =>
+      one.transaction(async (tx) => {
+        await beginSessionIn(tx, each, "");
+        const [row] = await tx.query<{ read: bigint }>(sql`
+          SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint AS read
+          FROM pg_stat_xact_user_tables WHERE relname IN ('challenge', 'session')`);
+        return Number(row!.read);
+      });
+    for (let i = 0; i < 8; i += 1) await begin(again(session));
+    await one.execute(sql`
+      INSERT INTO challenge (data, type, account_id, chain_name, app_id, app_name, expires_at)
+      SELECT gen_random_uuid(), '', gen_random_uuid(), '', '', '', now() FROM generate_series(1, 2000)`);
+    await one.execute(sql`
+      INSERT INTO session SELECT (json_populate_record(s, json_build_object('id', gen_random_uuid(), 'account_id', gen_random_uuid()))).*
+      FROM session AS s, generate_series(1, 2000) WHERE s.account_id = ${session.accountId}::uuid AND s.ended_at IS NULL`);
+    expect(await begin(again(session))).toBeLessThan(50);
+    await one.close();
   });
 
   it("whose transaction is lost changes nothing, and its answer may be repeated", async () => {

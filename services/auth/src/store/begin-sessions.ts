@@ -28,13 +28,6 @@ export async function lockAccess(tx: Queries, accountId: string): Promise<void> 
     ON CONFLICT (account_id) DO UPDATE SET account_id = EXCLUDED.account_id WHERE false`);
 }
 
-/** Locks the access of those accounts that no other transaction has locked, and returns their ids. */
-async function lockFreeAccess(tx: Queries, accountIds: readonly string[]): Promise<Set<string>> {
-  const rows = await tx.query<{ account_id: string }>(sql`
-    SELECT account_id FROM account_access WHERE account_id = ANY(${accountIds}::uuid[]) FOR UPDATE SKIP LOCKED`);
-  return new Set(rows.map(({ account_id }) => account_id));
-}
-
 /** A session that is to begin. */
 export interface SessionStart {
   readonly session: Session;
@@ -68,14 +61,28 @@ function toMember({ session, requestId, challenge, counter }: SessionStart): obj
   };
 }
 
-/** Begins sessions of different accounts, whose access the transaction has locked. */
-async function begin(tx: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
-  // A plan that was made while the tables were small would read them whole until the next ANALYZE.
-  await tx.query(sql`
-    SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS name`);
+/**
+ * Locks the access of those accounts that no other transaction has locked, and returns their ids. The
+ * transaction reads no table as a whole any more: a plan that was made while the tables were small would.
+ */
+async function lockFreeAccess(tx: Queries, accountIds: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.query<{ account_id: string }>(sql`
+    SELECT account_id, set_config('enable_seqscan', 'off', true) FROM account_access
+    WHERE account_id = ANY(${accountIds}::uuid[]) FOR UPDATE SKIP LOCKED`);
+  return new Set(rows.map(({ account_id }) => account_id));
+}
+
+/** Begins sessions of different accounts, except of those that another transaction has locked. */
+async function beginFree(tx: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
+  const locked = await lockFreeAccess(
+    tx,
+    starts.map(({ session }) => session.accountId),
+  );
+  const free = starts.filter(({ session }) => locked.has(session.accountId));
+  if (free.length === 0) return new Map();
   const rows = await tx.query<{ id: string; outcome: SessionOutcome }>(
     beginStatement({
-      members: JSON.stringify(starts.map(toMember)),
+      members: JSON.stringify(free.map(toMember)),
       maxAttempts: MAX_WRONG_ANSWERS,
       endedForSeconds: ENDED_MS / 1000,
       lastTokenSeconds: LAST_TOKEN_MS / 1000,
@@ -90,7 +97,7 @@ async function begin(tx: Queries, starts: readonly SessionStart[]): Promise<Map<
  */
 async function beginAlone(tx: Queries, start: SessionStart): Promise<SessionOutcome> {
   await lockAccess(tx, start.session.accountId);
-  return (await begin(tx, [start])).get(start.session.id)!;
+  return (await beginFree(tx, [start])).get(start.session.id)!;
 }
 
 /** Begins a session that answers no challenge. Errors: PleaseRegisterKey where one of its keys is blocked. */
@@ -107,11 +114,7 @@ export function sessionBeginner(postgres: Postgres): (start: SessionStart) => Pr
   const alone = (start: SessionStart) => postgres.transaction((tx) => beginAlone(tx, start));
   const together = createBatcher<SessionStart, SessionOutcome | Promise<SessionOutcome>>(async (starts) => {
     const first = new Map(starts.toReversed().map((start) => [start.session.accountId, start]));
-    const outcomes = await postgres.transaction(async (tx) => {
-      const locked = await lockFreeAccess(tx, [...first.keys()]);
-      const free = [...first.values()].filter(({ session }) => locked.has(session.accountId));
-      return free.length === 0 ? new Map<string, SessionOutcome>() : begin(tx, free);
-    });
+    const outcomes = await postgres.transaction((tx) => beginFree(tx, [...first.values()]));
     return starts.map((start) => outcomes.get(start.session.id) ?? alone(start));
   });
   return async (start) => together(start);
