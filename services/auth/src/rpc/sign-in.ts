@@ -7,7 +7,13 @@ import {
   type SignInService,
 } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { TwoFactorAuth } from "@countersign/proto/device/v1/two_factor.ts";
-import { type Handlers, type RpcClient, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
+import {
+  type CallContext,
+  type Handlers,
+  type RpcClient,
+  requireToken,
+  validPublicKeyFromProto,
+} from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { type Answerer, type IssueChallengeOptions, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
 import { type Answer, type RespondChallengeOptions, respondChallenge } from "../domain/sign-in/respond-challenge.ts";
@@ -37,6 +43,8 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
   const respond = respondChallenge(options);
   const request = requestTwoFactor(options);
   const finish = finishTwoFactor(options);
+  const findAccount = (call: CallContext) => (accountId: string, chainName: string) =>
+    accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
   return {
     async issueChallenge({ login, chainName, ...wanted }, call) {
       await limits.challenge(call);
@@ -50,16 +58,21 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
 
     async respondChallenge({ challengeData, ...proof }, call) {
       await limits.respond(call);
-      const { accountId, chainName, accountKey, origin, credentials } = await respond({
+      const {
+        account: found,
+        accountId,
+        chainName,
+        accountKey,
+        origin,
+        credentials,
+      } = await respond({
         data: challengeData.toString("hex"),
         answer: answerFrom(proof),
         requestId: call.requestId,
+        findAccount: findAccount(call),
       });
-      const [{ account, transaction }, addition] = await Promise.all([
-        accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true }),
-        origin === "two-factor" ? signIns.additionOf(accountId, chainName, accountKey) : undefined,
-      ]);
-      return { account, transaction: addition ?? transaction, credentials };
+      const addition = origin === "two-factor" ? await signIns.additionOf(accountId, chainName, accountKey) : undefined;
+      return { account: found.account, transaction: addition ?? found.transaction, credentials };
     },
 
     async requestTwoFactor({ login, chainName, userKey, idempotencyKey }, call) {
@@ -86,7 +99,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         { token, id, requestId: call.requestId },
         call.signal,
       );
-      const { account } = await accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
+      const { account } = await findAccount(call)(accountId, chainName);
       return { account, transaction, credentials };
     },
   };

@@ -79,12 +79,13 @@ function world() {
     ask: async (answerer: Answerer, by = login) =>
       (await issue({ login: by, chainName: "flow-emulator", answerer })).data,
     answer: (data: string, by: Passkey = passkey, said: Said = {}, challenge: Uint8Array = hexToBytes(data)) =>
-      respond({ data, answer: { type: "passkey", ...by.assert(challenge, said) }, requestId: "" }),
+      respond({ data, answer: { type: "passkey", ...by.assert(challenge, said) }, requestId: "", findAccount }),
     respond,
   };
 }
 
 const refused = (reason: string) => expect.objectContaining({ reason });
+const findAccount = async () => undefined;
 const byName: Answerer = { type: "passkey", username: "Ada@Example.com" };
 
 describe("signing in with a passkey", () => {
@@ -181,7 +182,7 @@ describe("signing in with a passkey", () => {
     registered = [{ type: "passkey", accountKey: passkey.publicKey, deviceKey: device.publicKey, origin: "sign-up" }];
     const data = await ask({ type: "device-key", publicKey: device.publicKey });
     const signature = signMessage(device.privateKey, hexToBytes(data));
-    const signedIn = await respond({ data, answer: { type: "device-key", signature }, requestId: "" });
+    const signedIn = await respond({ data, answer: { type: "device-key", signature }, requestId: "", findAccount });
     expect(signedIn).toMatchObject({ accountKey: passkey.publicKey });
     await expect(ask({ type: "passkey", publicKey: device.publicKey })).rejects.toEqual(refused("PleaseRegisterKey"));
   });
@@ -220,7 +221,7 @@ describe("signing in with a passkey", () => {
   it("is refused where the other type of challenge was issued", async () => {
     const data = await ask(byKey());
     const signature = signMessage(passkey.privateKey, hexToBytes(data));
-    const asDevice = respond({ data, answer: { type: "device-key", signature }, requestId: "" });
+    const asDevice = respond({ data, answer: { type: "device-key", signature }, requestId: "", findAccount });
     await expect(asDevice).rejects.toEqual(refused("ChallengeTypeMismatch"));
     const ofDevice = await ask({ type: "device-key", publicKey: device.publicKey });
     await expect(answer(ofDevice, simulatedPasskey(device))).rejects.toEqual(refused("ChallengeTypeMismatch"));

@@ -61,6 +61,7 @@ describe("challenges", () => {
           data,
           answer: { type: "device-key", signature: signMessage(pair.privateKey, Buffer.from(message, "hex")) },
           requestId: "",
+          findAccount: async () => undefined,
         });
       return { accountId, answer };
     };

@@ -146,7 +146,7 @@ describe("key over gRPC with mutual TLS", () => {
     const lastUse = async () => (await gateway.listKeys({ includeRevoked: false }, { token: accountId })).keys[0];
     expect((await lastUse())?.lastUsedAt).toBeUndefined();
     await auth.findSignInKeys({ queries: [{ ...query, usedAt: clock.now() }] });
-    expect((await lastUse())?.lastUsedAt).toEqual(clock.now());
+    await expect.poll(async () => (await lastUse())?.lastUsedAt).toEqual(clock.now());
 
     const { keys } = await gateway.listKeys({ includeRevoked: false }, { token: accountId });
     expect(keys).toMatchObject([

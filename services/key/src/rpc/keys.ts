@@ -1,11 +1,12 @@
 import { isAppError } from "@countersign/core";
-import type { Device } from "@countersign/proto/common/v1/types.ts";
+import type { Device, PublicKey as ProtoPublicKey } from "@countersign/proto/common/v1/types.ts";
 import type { KeysService, SignInKey } from "@countersign/proto/key/v1/keys.ts";
 import {
   type CallContext,
   type Handlers,
   parseRequest,
   publicKeyField,
+  publicKeyFromProto,
   publicKeyToProto,
   requireToken,
   textField,
@@ -47,7 +48,9 @@ const registerShape = z.object({
   name: textField(),
 });
 
-const signInShape = z.object({ accountId: uuidField, chainName, publicKey: publicKeyField("/publicKey") });
+/** A key that is looked up: one that is not on its curve is not registered either. */
+const knownKey = z.custom<ProtoPublicKey | undefined>().transform((key) => publicKeyFromProto(key));
+const signInShape = z.object({ accountId: uuidField, chainName, publicKey: knownKey });
 const passkeysShape = z.object({ accountId: uuidField, chainName });
 const accessShape = z.object({ accountId: uuidField });
 
@@ -93,10 +96,12 @@ export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
       return { key: toWireKey(await register({ ...parseRequest(registerShape, request), requestId }), undefined) };
     },
 
-    async findSignInKeys({ queries }) {
+    async findSignInKeys({ queries }, { logger }) {
       const answers = queries.map(async ({ usedAt, ...query }) => {
         const key = await find(parseRequest(signInShape, query)).catch(unlessMissing);
-        if (key && usedAt) await recordUse({ ...key, usedAt });
+        // A sign-in does not wait for it: nothing is decided by the time of the last use.
+        if (key && usedAt)
+          recordUse({ ...key, usedAt }).catch((err) => logger.warn({ err }, "use of a key not recorded"));
         return { key: key && toSignInKey(key) };
       });
       return { answers: await Promise.all(answers) };

@@ -62,18 +62,19 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
 
   /** Requires a key that may answer the challenge. Errors: PleaseRegisterKey, AccountLeft. */
   async function requireAnswerer(accountId: string, chainName: string, answerer: Answerer): Promise<void> {
-    const found =
+    const findKeys = async () =>
       "username" in answerer
         ? await options.listPasskeys(accountId, chainName)
         : [await options.findSignInKey(accountId, chainName, answerer.publicKey)];
+    const [found, left, blocked] = await Promise.all([
+      findKeys(),
+      options.hasLeft(accountId),
+      options.blockedKeys(accountId, clock.now()),
+    ]);
     const fitting = found.filter(
       (key) => "username" in answerer || challengeTypeOf(key, answerer.publicKey) === answerer.type,
     );
     if (fitting.length === 0) throw new AppError("PleaseRegisterKey");
-    const [left, blocked] = await Promise.all([
-      options.hasLeft(accountId),
-      options.blockedKeys(accountId, clock.now()),
-    ]);
     if (left) throw new AppError("AccountLeft");
     const isBlocked = ({ accountKey, deviceKey }: SignInKey) =>
       blocked.some((key) => samePublicKey(key, accountKey) || samePublicKey(key, deviceKey));

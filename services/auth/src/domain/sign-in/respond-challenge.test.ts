@@ -63,7 +63,8 @@ beforeEach(() => {
     clock,
     issue: async () => ({ accessToken: "", refreshToken: "" }),
   });
-  respond = (answer = answerOf(), asked = data) => run({ data: asked, answer, requestId: "request" });
+  respond = (answer = answerOf(), asked = data) =>
+    run({ data: asked, answer, requestId: "request", findAccount: async () => undefined });
 });
 
 describe("an answer to a challenge", () => {

@@ -10,11 +10,13 @@ export type Answer =
   /** Over the challenge's bytes: raw or DER, or Ed25519's. */
   { readonly type: "device-key"; readonly signature: Uint8Array } | ({ readonly type: "passkey" } & Assertion);
 
-export interface RespondChallenge {
+export interface RespondChallenge<Account> {
   /** Hex. */
   readonly data: string;
   readonly answer: Answer;
   readonly requestId: string;
+  /** Reads the account for the response; it is passed on unread. */
+  findAccount(accountId: string, chainName: string): Promise<Account>;
 }
 
 export interface RespondChallengeOptions {
@@ -33,7 +35,8 @@ interface Answerer {
 }
 
 /** The begun session, for the response. */
-export interface SignedIn {
+export interface SignedIn<Account> {
+  readonly account: Account;
   readonly accountId: string;
   readonly chainName: string;
   /** The key on chain of the device that signed in. */
@@ -44,7 +47,7 @@ export interface SignedIn {
 
 /**
  * Checks the answer to a challenge and opens a session. A challenge succeeds once; the fifth wrong answer
- * ends it.
+ * ends it. All that the response needs is read before the session begins.
  * Errors: UnknownChallenge, ChallengeExpired, ChallengeTypeMismatch, InvalidSignature, PleaseRegisterKey.
  *
  * Writes: a wrong answer's count; or the used challenge, the passkey's counter and the session in one commit.
@@ -70,32 +73,36 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
   }
 
   /** Checks the answer and opens the session. */
-  async function open(challenge: Challenge, answer: Answer, requestId: string) {
+  async function open<Account>(challenge: Challenge, { answer, requestId, findAccount }: RespondChallenge<Account>) {
     const { key, counter } = await findAnswerer(challenge, answer);
     const { data, accountId, chainName, app, authTime } = challenge;
-    // Read again: it may have been revoked since the challenge was issued.
-    const { accountKey, deviceKey, origin } = await findSignInKey(accountId, chainName, key, clock.now());
+    const [{ accountKey, deviceKey, origin }, account] = await Promise.all([
+      // Read again: it may have been revoked since the challenge was issued.
+      findSignInKey(accountId, chainName, key, clock.now()),
+      findAccount(accountId, chainName),
+    ]);
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       clock.now(),
       origin === "recovery" ? "recover" : "full",
     );
     if (!(await challenges.succeed(data, session, requestId, counter))) throw new AppError("UnknownChallenge");
-    return { session, origin };
+    return { session, origin, account };
   }
 
-  return async ({ data, answer, requestId }: RespondChallenge): Promise<SignedIn> => {
+  return async <Account>(command: RespondChallenge<Account>): Promise<SignedIn<Account>> => {
+    const { data, answer } = command;
     const challenge = await challenges.find(data);
     if (!challenge) throw new AppError("UnknownChallenge");
     if (clock.now() >= challenge.expiresAt) throw new AppError("ChallengeExpired");
     if (answer.type !== challenge.type) throw new AppError("ChallengeTypeMismatch");
-    const { session, origin } = await open(challenge, answer, requestId).catch(async (error: unknown) => {
+    const { session, origin, account } = await open(challenge, command).catch(async (error: unknown) => {
       // Of wrong answers that come at once, five are answered so.
       const isOneTooMany = isAppError(error, "InvalidSignature") && !(await challenges.countWrongAnswer(data));
       throw isOneTooMany ? new AppError("UnknownChallenge") : error;
     });
     const { accountId, accountKey } = session;
     const { chainName } = challenge;
-    return { accountId, chainName, accountKey, origin, credentials: await options.issue(session) };
+    return { account, accountId, chainName, accountKey, origin, credentials: await options.issue(session) };
   };
 };
