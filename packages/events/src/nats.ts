@@ -50,6 +50,8 @@ export function linkNats(options: NatsOptions): NatsLink {
       maxReconnectAttempts: -1,
       pingInterval: 10_000,
       maxPingOut: 2,
+      // Otherwise the library makes an error with its stack for each request, in case one has to be thrown.
+      noAsyncTraces: true,
       ...(tls === undefined
         ? {}
         : { tls: { ca: tls.ca.toString(), cert: tls.cert.toString(), key: tls.key.toString() } }),
