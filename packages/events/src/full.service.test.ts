@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { uuidv4 } from "@countersign/core";
 import { startChild } from "@countersign/local-stack/child.ts";
@@ -23,10 +23,7 @@ let manager: JetStreamManager;
 describe("a full stream", () => {
   beforeAll(async () => {
     nats = await beginNats((child) => {
-      const path = child.args[1] as string;
-      const config = readFileSync(path, "utf8");
-      writeFileSync(path, config.replace(/"max_file":\d+/, `"max_file":${MAX_FILE}`));
-      return startChild(child);
+      return startChild({ ...child, env: { ...child.env, NATS_MAX_FILE: String(MAX_FILE) } });
     });
     manager = await (await nats.connectAs("operator")).jetstreamManager();
   });

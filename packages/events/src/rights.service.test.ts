@@ -6,7 +6,7 @@ import { Events, type JetStreamManager, type NatsConnection } from "nats";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { API_PREFIX, DURABLE_SETTINGS, DURABLES, type Durable } from "./consumers.ts";
 import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
-import { natsAccounts } from "./nats-config.ts";
+import { natsAccounts } from "./nats-accounts.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 /** Attempts of an attacker at NATS with the certificate and key of one service. */

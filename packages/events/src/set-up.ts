@@ -31,29 +31,31 @@ const STREAM = {
   storage: StorageType.File,
   max_age: 7 * 24 * HOUR_NS,
   duplicate_window: 2 * HOUR_NS,
-  republish: REPUBLISH,
 };
 
 const hasCode = (error: unknown, code: number) => error instanceof NatsError && error.api_error?.err_code === code;
 
-async function ensureStream({ streams }: JetStreamManager): Promise<void> {
+async function ensureStream({ streams }: JetStreamManager, replicas: number): Promise<void> {
+  const ours = { republish: REPUBLISH, num_replicas: replicas };
   try {
     const { config } = await streams.info(EVENTS_STREAM);
-    if (config.republish === undefined) await streams.update(EVENTS_STREAM, { ...config, republish: REPUBLISH });
+    if (config.republish === undefined || config.num_replicas !== replicas)
+      await streams.update(EVENTS_STREAM, { ...config, ...ours });
   } catch (error) {
     if (!hasCode(error, NO_STREAM)) throw error;
-    await streams.add(STREAM);
+    await streams.add({ ...STREAM, ...ours });
   }
 }
 
 /**
- * Sets up a NATS server, as the operator; no service has the right to. Creates the stream of all events if it
- * is missing (an existing one stays as it is), and every service's durable consumers with the settings of
- * this version; deletes those that it no longer has. Idempotent.
+ * Sets up NATS, as the operator; no service has the right to. Creates the stream of all events if it is
+ * missing (an existing one keeps its settings, except the number of servers that have it), and every
+ * service's durable consumers with the settings of this version; deletes those that it no longer has.
+ * `replicas`: the number of servers that have the stream, 1, 3 or 5. Idempotent.
  */
-export async function setUpEvents(operator: NatsConnection): Promise<void> {
+export async function setUpEvents(operator: NatsConnection, { replicas = 1 } = {}): Promise<void> {
   const manager = await operator.jetstreamManager();
-  await ensureStream(manager);
+  await ensureStream(manager, replicas);
   for (const durable of RETIRED) {
     await manager.consumers.delete(EVENTS_STREAM, durable).catch((error) => {
       if (!hasCode(error, NO_CONSUMER)) throw error;
@@ -78,12 +80,19 @@ export async function setUpEvents(operator: NatsConnection): Promise<void> {
   }
 }
 
-/** Connects to `natsUrl`, for example "tls://127.0.0.1:4222", as the operator and runs `setUpEvents`. */
-export async function setUpNats(natsUrl: string, { ca, cert, key }: TlsMaterial): Promise<void> {
+/**
+ * Connects to `natsUrl`, for example "tls://127.0.0.1:4222", as the operator and runs `setUpEvents`. Several
+ * servers are separated by commas.
+ */
+export async function setUpNats(
+  natsUrl: string,
+  { ca, cert, key }: TlsMaterial,
+  options: { replicas?: number } = {},
+): Promise<void> {
   const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
-  const operator = await connect({ servers: natsUrl, name: "set-up", tls, timeout: 5_000 });
+  const operator = await connect({ servers: natsUrl.split(","), name: "set-up", tls, timeout: 5_000 });
   try {
-    await setUpEvents(operator);
+    await setUpEvents(operator, options);
   } finally {
     await operator.close();
   }

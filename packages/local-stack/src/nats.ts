@@ -1,9 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "@countersign/build/fail.ts";
-import { natsConfig } from "@countersign/events/nats-config.ts";
+import { root } from "@countersign/build/paths.ts";
 import { setUpNats } from "@countersign/events/set-up.ts";
 import { readTls, tlsFiles } from "./certificates.ts";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
@@ -22,30 +21,53 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-/** Starts nats-server, waits until it greets, and sets it up. */
-export async function startNats(options: {
+export interface NatsServerOptions {
   binary: string;
+  /** Where the certificates are, and the stream is kept. */
   stateDir: string;
   port: number;
   logFile: string;
+  /** Default "nats". */
+  name?: string;
+  /** A file of deploy/nats; default "server.conf". */
+  config?: string;
+  /** Settings (deploy/nats/README.md) that replace or add to those of a server by itself. */
+  settings?: Record<string, string>;
   start?: StartChild;
-}): Promise<Child> {
-  mkdirSync(options.stateDir, { recursive: true });
-  const config = join(options.stateDir, "nats.conf");
-  const { stateDir, port } = options;
+}
+
+/** Starts nats-server and waits until it greets. */
+export async function startNatsServer(options: NatsServerOptions): Promise<Child> {
+  const { stateDir, port, logFile, name = "nats", config = "server.conf" } = options;
   const tls = tlsFiles(stateDir, "nats");
-  const places = { listen: `127.0.0.1:${port}`, tls, storeDir: join(stateDir, "nats") };
-  writeFileSync(config, natsConfig(places), { mode: 0o600 });
+  const settings = {
+    NATS_LISTEN: `127.0.0.1:${port}`,
+    NATS_MONITOR: "127.0.0.1:-1",
+    NATS_SERVER_NAME: name,
+    NATS_STORE_DIR: join(stateDir, name),
+    NATS_MAX_FILE: "1GB",
+    NATS_TLS_CA_FILE: tls.ca,
+    NATS_TLS_CERT_FILE: tls.cert,
+    NATS_TLS_KEY_FILE: tls.key,
+    ...options.settings,
+  };
   const child = await (options.start ?? startChild)({
-    name: "nats",
+    name,
     command: options.binary,
-    args: ["-c", config],
-    logFile: options.logFile,
+    args: ["-c", join(root, "deploy/nats", config)],
+    env: { ...process.env, ...settings },
+    logFile,
   });
-  while (!(await answers(options.port))) {
-    if (!child.running()) throw new Failure(`nats-server ended while it started:\n${logTail(options.logFile)}`);
+  while (!(await answers(port))) {
+    if (!child.running()) throw new Failure(`nats-server ended while it started:\n${logTail(logFile)}`);
     await sleep(50);
   }
-  await setUpNats(`tls://127.0.0.1:${options.port}`, readTls(tlsFiles(stateDir, "operator")));
+  return child;
+}
+
+/** Starts a nats-server by itself and sets it up. */
+export async function startNats(options: NatsServerOptions): Promise<Child> {
+  const child = await startNatsServer(options);
+  await setUpNats(`tls://127.0.0.1:${options.port}`, readTls(tlsFiles(options.stateDir, "operator")));
   return child;
 }

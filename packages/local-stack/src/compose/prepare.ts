@@ -2,7 +2,6 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { reportFailure } from "@countersign/build/fail.ts";
 import { services } from "@countersign/build/paths.ts";
-import { natsConfig } from "@countersign/events/nats-config.ts";
 import { certificateNames, ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { databaseUrls } from "@countersign/local-stack/databases.ts";
 import { ensureServiceKey } from "@countersign/local-stack/emulator.ts";
@@ -73,13 +72,6 @@ async function prepare(): Promise<void> {
   };
   put(placeOf("identity-provider", "config.json"), JSON.stringify(providerConfig(provider), null, 2));
 
-  const nats = {
-    listen: required("CS_NATS_LISTEN"),
-    monitor: required("CS_NATS_MONITOR"),
-    storeDir: required("CS_NATS_STORE"),
-    tls: { ca: placeOf("nats", "ca.pem"), cert: placeOf("nats", "cert.pem"), key: placeOf("nats", "key.pem") },
-  };
-  put(placeOf("nats", "nats.conf"), natsConfig(nats));
   console.log("certificates, keys and settings are in place");
 }
 

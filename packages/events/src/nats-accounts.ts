@@ -3,13 +3,6 @@ import { internalName } from "@countersign/core";
 import { API_PREFIX, DURABLES, FED_SUBJECTS } from "./consumers.ts";
 import { EVENTS_STREAM } from "./stream.ts";
 
-/** Paths of PEM files: nats-server reads them itself. */
-interface TlsFiles {
-  ca: string;
-  cert: string;
-  key: string;
-}
-
 /** The NATS account that the stream is in; only the operator connects to it. */
 const eventsAccount = "EVENTS";
 
@@ -93,30 +86,4 @@ export function natsAccounts(): Record<string, object> {
     exports: exported,
   };
   return accounts;
-}
-
-export interface NatsPlaces {
-  /** host:port. */
-  listen: string;
-  tls: TlsFiles;
-  /** Where JetStream keeps its messages. */
-  storeDir: string;
-  /** host:port of its health check over HTTP; absent: none. */
-  monitor?: string;
-}
-
-/**
- * Returns the configuration of nats-server: JetStream on disk, mutual TLS with the certificate as the user.
- */
-export function natsConfig({ listen, tls, storeDir, monitor }: NatsPlaces): string {
-  // NATS' own format takes JSON for values.
-  return [
-    `listen: ${JSON.stringify(listen)}`,
-    ...(monitor ? [`http: ${JSON.stringify(monitor)}`] : []),
-    `server_name: "countersign-dev"`,
-    `jetstream: ${JSON.stringify({ store_dir: storeDir, max_mem: 67_108_864, max_file: 1_073_741_824 })}`,
-    `tls: ${JSON.stringify({ cert_file: tls.cert, key_file: tls.key, ca_file: tls.ca, verify_and_map: true, timeout: 5 })}`,
-    `accounts: ${JSON.stringify(natsAccounts())}`,
-    "",
-  ].join("\n");
 }
