@@ -22,8 +22,7 @@ let operator: NatsConnection;
 let manager: JetStreamManager;
 
 /** Returns an answer of the cluster; repeats the request while it elects a leader. */
-const answerOf = <T>(request: () => Promise<T>): Promise<T> =>
-  vi.waitFor(request, { timeout: 30_000, interval: 200 });
+const answerOf = <T>(request: () => Promise<T>): Promise<T> => vi.waitFor(request, { timeout: 30_000, interval: 200 });
 
 const stream = () => answerOf(() => manager.streams.info(EVENTS_STREAM));
 

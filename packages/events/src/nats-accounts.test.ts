@@ -3,7 +3,8 @@ import { root } from "@countersign/build/paths.ts";
 import { expect, it } from "vitest";
 import { natsAccounts } from "./nats-accounts.ts";
 
-const HEADER = "# Written by `npm test -- --project unit packages/events -u` from packages/events/src/nats-accounts.ts.\n";
+const HEADER =
+  "# Written by `npm test -- --project unit packages/events -u` from packages/events/src/nats-accounts.ts.\n";
 
 /** Returns JSON with one line for each import and export. */
 function toJson(value: object): string {

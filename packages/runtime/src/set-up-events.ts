@@ -5,13 +5,15 @@ import { loadTlsFromEnv } from "./tls.ts";
 
 const schema = sharedEnv
   .pick({ CS_TLS_CA: true, CS_TLS_CERT: true, CS_TLS_KEY: true })
-  .extend({ CS_NATS_URL: z.string() });
+  .extend({ CS_NATS_URL: z.string(), CS_NATS_REPLICAS: z.coerce.number().int().min(1).max(5).default(1) });
 
 // `node packages/runtime/src/set-up-events.ts`: creates the stream of events and each service's consumers at
-// NATS, which no service has the right to. CS_TLS_… are the operator's certificate. Idempotent.
+// NATS, which no service has the right to. CS_TLS_… are the operator's certificate; CS_NATS_REPLICAS is the
+// number of servers that have the stream. Idempotent.
 try {
   const settings = loadEnv(schema, process.env);
-  await setUpNats(settings.CS_NATS_URL, loadTlsFromEnv(settings));
+  const replicas = settings.CS_NATS_REPLICAS;
+  await setUpNats(settings.CS_NATS_URL, loadTlsFromEnv(settings), { replicas });
   console.log("the stream of events and its consumers are in place");
 } catch (error) {
   console.error(`countersign: ${(error as Error).message}`);

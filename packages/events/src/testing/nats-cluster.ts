@@ -40,7 +40,7 @@ export async function beginNatsCluster() {
     start,
     /** Kills a server without a warning. */
     kill: (name: string) => servers.get(name)!.kill(),
-    /** Starts a fourth server, with a certificate of the same CA and its own password. Returns its URL and log. */
+    /** Starts another server, with a certificate of the same CA. Returns its URL and its log. */
     async startIntruder(password: string) {
       const port = await freePort();
       servers.set("intruder", await joinCluster("intruder", port, await freePort(), password));
