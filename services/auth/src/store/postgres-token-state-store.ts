@@ -41,15 +41,13 @@ export const postgresTokenStateStore = (postgres: Postgres): TokenStateStore => 
             WHERE (bucket, position, kind, subject) > (${bucket}, ${position}, ${kind}, ${subject})
               AND (active OR kind = 'account')
             ORDER BY bucket, position, kind, subject LIMIT ${ENTRIES_PER_PAGE}`
-        : sql`SELECT e.* FROM (
-              SELECT bucket, position, (string_to_array(${since}, ',')::bigint[])[bucket + 1] AS since
-              FROM token_state_head) AS h
+        : sql`SELECT e.* FROM unnest(string_to_array(${since}, ',')::bigint[]) WITH ORDINALITY AS s(since, number)
+            JOIN token_state_head AS h ON h.bucket = s.number - 1 AND h.position > s.since
             CROSS JOIN LATERAL (
               SELECT bucket, position, kind, subject, active, until FROM token_state_entry AS t
-              WHERE t.bucket = h.bucket AND t.position > h.since
+              WHERE t.bucket = h.bucket AND t.position > s.since
                 AND (t.bucket, t.position, t.kind, t.subject) > (${bucket}, ${position}, ${kind}, ${subject})
               ORDER BY t.position, t.kind, t.subject LIMIT ${ENTRIES_PER_PAGE}) AS e
-            WHERE h.position > h.since
             ORDER BY h.bucket, e.position, e.kind, e.subject LIMIT ${ENTRIES_PER_PAGE}`,
     );
     const entries = rows.flatMap((row) => toEntry(row) ?? []);
