@@ -108,7 +108,8 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   let waiting = new AbortController();
   const forget = onOutboxRow(() => {
     pauseMs = FIRST_POLL_MS;
-    waiting.abort();
+    // With a reason: without one, each call makes an exception with its stack.
+    waiting.abort("a row was made");
   });
   const pause = async (): Promise<void> => {
     const ms = pauseMs;
