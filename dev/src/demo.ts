@@ -2,26 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
-import { type Address, sendTransaction } from "@countersign/client";
-import { cadenceAddress, cadenceString, createAccessApi, encodeCadence } from "@countersign/flow";
+import type { Address } from "@countersign/client";
 import { isRunning } from "@countersign/local-stack/is-running.ts";
 import { createPhone, logIn, networkOf } from "@countersign/local-stack/person.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
-
-const STORE_GREETING = `transaction(greeting: String) {
-    prepare(account: auth(LoadValue, SaveValue, IssueStorageCapabilityController, PublishCapability, UnpublishCapability) &Account) {
-        account.storage.load<String>(from: /storage/greeting)
-        account.storage.save(greeting, to: /storage/greeting)
-        account.capabilities.unpublish(/public/greeting)
-        account.capabilities.publish(
-            account.capabilities.storage.issue<&String>(/storage/greeting), at: /public/greeting)
-    }
-}`;
-
-const READ_GREETING = `access(all) fun main(address: Address): String? {
-    if let greeting = getAccount(address).capabilities.borrow<&String>(/public/greeting) { return *greeting }
-    return nil
-}`;
+import { readGreeting, storeGreeting } from "./greeting.ts";
 
 function readStack(): Stack {
   const file = join(root, ".local/stack.json");
@@ -52,7 +37,7 @@ const addressOf = (addresses: readonly Address[], type: Address["chainType"]): s
 export async function demo(): Promise<void> {
   const stack = readStack();
   const network = networkOf(stack);
-  const { chainName, accessNode } = network;
+  const { chainName } = network;
   const email = `demo-${Date.now()}@example.com`;
   const started = performance.now();
 
@@ -77,19 +62,12 @@ export async function demo(): Promise<void> {
   const greeting = `hello from ${me.id.slice(-12)}`;
   const sent = await step(
     "store a string: co-signed, sponsored, sealed",
-    () =>
-      sendTransaction(phone, {
-        network,
-        cadence: STORE_GREETING,
-        args: [cadenceString(greeting)],
-      }),
+    () => storeGreeting(phone, network, greeting),
     ({ id }) => `transaction ${id.slice(0, 16)}…`,
   );
-  const address = addressOf(me.addresses, "cadence").slice(2);
   const read = await step(
     "read it back from the chain",
-    () =>
-      createAccessApi({ baseUrl: accessNode }).executeScript(READ_GREETING, [encodeCadence(cadenceAddress(address))]),
+    () => readGreeting(network, addressOf(me.addresses, "cadence").slice(2)),
     (text) => JSON.stringify(text),
   );
   if (read !== greeting) throw new Failure(`the chain holds ${JSON.stringify(read)} instead of ${greeting}.`);

@@ -14,6 +14,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   prisma: "run by `npm run generate`",
   "google-proto-files": "read by buf",
   "ts-proto": "run by buf",
+  typescript: "its tsc is run by `npm run check`",
 };
 
 const git = (...args: string[]): string[] =>

@@ -43,6 +43,23 @@ const commands: Command[] = [
     run: async ({ positionals }) => (await import("./mutate.ts")).mutate(positionals),
   }),
   command({
+    usage: "images -- [--tag <tag>] [--unpinned] | [--check] | [--pin]",
+    about: "Builds the container images; --check compares two builds, --pin writes the digests of the base images.",
+    options: {
+      tag: { type: "string", default: "latest" },
+      unpinned: { type: "boolean", default: false },
+      check: { type: "boolean", default: false },
+      pin: { type: "boolean", default: false },
+    },
+    run: async ({ values }) => (await import("./images.ts")).images(values),
+  }),
+  command({
+    usage: "test:compose -- [--keep]",
+    about: "Runs docker-compose.yml on a Docker engine and lets every container crash.",
+    options: { keep: { type: "boolean", default: false } },
+    run: async ({ values }) => (await import("./test-compose.ts")).testCompose(values),
+  }),
+  command({
     usage: "check",
     about: "Checks types, lint, import rules, words, links and contracts.",
     options: {},

@@ -16,7 +16,6 @@ const LONGEST = [
   "faults/freeze",
   "faults/time-locks",
   // It has a stack of its own; the worker's stack would be idle meanwhile and stop.
-  "e2e/compose",
   "e2e/scripts",
   "e2e/recovery",
   "e2e/names",

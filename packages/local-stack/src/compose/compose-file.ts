@@ -31,9 +31,14 @@ export interface ComposeFile {
   volumes: Record<string, unknown>;
 }
 
-/** Returns docker-compose.yml with its anchors and merge keys resolved, as Compose reads it. */
-export const readComposeFile = (): ComposeFile =>
-  parse(readFileSync(join(root, "docker-compose.yml"), "utf8"), { merge: true, maxAliasCount: -1 }) as ComposeFile;
+/**
+ * Returns docker-compose.yml as Compose reads it where no variable is set: anchors and merge keys resolved, and
+ * `${NAME:-default}` replaced.
+ */
+export function readComposeFile(): ComposeFile {
+  const text = readFileSync(join(root, "docker-compose.yml"), "utf8").replaceAll(/\$\{\w+:-([^}]*)\}/g, "$1");
+  return parse(text, { merge: true, maxAliasCount: -1 }) as ComposeFile;
+}
 
 /** Returns the services in an order in which each comes after those that it depends on. */
 export function startOrder(services: Record<string, ComposeService>): string[] {

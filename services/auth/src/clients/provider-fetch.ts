@@ -2,7 +2,8 @@ import { AppError } from "@countersign/core";
 import * as openid from "openid-client";
 
 const MAX_ANSWER_BYTES = 256 * 1024;
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+/** Names below localhost too: nobody can register them (RFC 6761, section 6.3). */
+const LOOPBACK = /^(([\w-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Thrown when the provider's answer is refused; the message says why. */
 export class ProviderAnswerError extends Error {

@@ -1,0 +1,143 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Failure } from "@countersign/build/fail.ts";
+import { root } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
+import { ensureBaseImages } from "./docker/base-images.ts";
+import { type Engine, findEngine } from "./docker/engine.ts";
+
+/** Targets of deploy/Dockerfile; the images are called countersign/<target>. */
+const TARGETS = ["service", "migrate", "local-stack"] as const;
+/** The ones for production, whose builds are compared. */
+const PRODUCTION = ["service", "migrate"] as const;
+type Target = (typeof TARGETS)[number];
+
+const LOCK = join(root, "deploy/base-images.json");
+
+interface Lock {
+  about: string;
+  /** By image. */
+  digests: Record<string, string>;
+}
+
+const readLock = (): Lock => JSON.parse(readFileSync(LOCK, "utf8"));
+
+/** Returns the base images of the Dockerfile, by build argument. */
+function baseImages(): [argument: string, image: string][] {
+  const text = readFileSync(join(root, "deploy/Dockerfile"), "utf8");
+  return [...text.matchAll(/^ARG (\w+_IMAGE)=(\S+)$/gm)].map((match) => [match[1] as string, match[2] as string]);
+}
+
+/** Returns the arguments that pin the base images whose digests are known. */
+function pins(): string[] {
+  const { digests } = readLock();
+  return baseImages().flatMap(([argument, image]) =>
+    digests[image] ? ["--build-arg", `${argument}=${image}@${digests[image]}`] : [],
+  );
+}
+
+/** Asks the registry for the digests of the base images and writes them to deploy/base-images.json. */
+async function pin({ env }: Engine): Promise<void> {
+  const lock = readLock();
+  lock.digests = {};
+  for (const [, image] of baseImages()) {
+    const output = await run("docker", ["buildx", "imagetools", "inspect", image, "--format", "{{json .Manifest}}"], {
+      env,
+    });
+    lock.digests[image] = JSON.parse(output).digest;
+    console.log(`${image}@${lock.digests[image]}`);
+  }
+  writeFileSync(LOCK, `${JSON.stringify(lock, null, 2)}\n`);
+}
+
+/** Returns the time that all files of an image get: the last commit's. */
+async function sourceDate(): Promise<string> {
+  if (process.env.SOURCE_DATE_EPOCH) return process.env.SOURCE_DATE_EPOCH;
+  return (await run("git", ["log", "-1", "--format=%ct"])).trim();
+}
+
+/** Builds a target to `output` and returns the image's digest. */
+async function build(engine: Engine, target: Target, output: string, extra: readonly string[]): Promise<string> {
+  const scratch = mkdtempSync(join(tmpdir(), "countersign-image-"));
+  const metadata = join(scratch, "metadata.json");
+  const epoch = await sourceDate();
+  try {
+    await run(
+      "docker",
+      [
+        ...["buildx", "build", "--file", "deploy/Dockerfile", "--target", target, "--progress", "plain"],
+        // Attestations name the time of the build.
+        ...["--provenance=false", "--sbom=false", "--build-arg", `SOURCE_DATE_EPOCH=${epoch}`, ...extra],
+        ...["--output", `${output},rewrite-timestamp=true`, "--metadata-file", metadata, "."],
+      ],
+      { env: { ...engine.env, SOURCE_DATE_EPOCH: epoch } },
+    );
+    return JSON.parse(readFileSync(metadata, "utf8"))["containerimage.digest"];
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+const sizeOf = async (image: string, { env }: Engine): Promise<number> =>
+  Number(await run("docker", ["image", "inspect", "--format", "{{.Size}}", image], { env }));
+
+/** Builds the images into the engine, and writes the bills of materials of those for production to build/images. */
+async function buildAll(engine: Engine, tag: string, pinned: readonly string[]): Promise<void> {
+  const folder = join(root, "build/images");
+  mkdirSync(folder, { recursive: true });
+  for (const target of TARGETS) {
+    const image = `countersign/${target}:${tag}`;
+    const started = performance.now();
+    const digest = await build(engine, target, `type=image,name=${image}`, pinned);
+    const seconds = Math.round((performance.now() - started) / 1000);
+    const megabytes = Math.round((await sizeOf(image, engine)) / 1e6);
+    console.log(`${image}  ${digest}  ${megabytes} MB  (${seconds} s)`);
+    const sbom = await run("docker", ["run", "--rm", "--entrypoint", "cat", image, "/app/sbom.cdx.json"], {
+      env: engine.env,
+    });
+    writeFileSync(join(folder, `${target}.cdx.json`), sbom);
+  }
+  console.log("bills of materials (CycloneDX): build/images/*.cdx.json");
+}
+
+/** Builds the images for production twice from nothing and compares their digests. */
+async function checkReproducible(engine: Engine, pinned: readonly string[]): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-images-"));
+  const different: string[] = [];
+  try {
+    for (const target of PRODUCTION) {
+      const digests: string[] = [];
+      for (const turn of [1, 2]) {
+        const output = `type=oci,dest=${join(folder, `${target}-${turn}.tar`)}`;
+        digests.push(await build(engine, target, output, [...pinned, "--no-cache"]));
+        console.log(`countersign/${target}, build ${turn}: ${digests.at(-1)}`);
+      }
+      if (digests[0] !== digests[1]) different.push(target);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  if (different.length > 0) throw new Failure(`two builds of ${different.join(" and ")} have different digests.`);
+  console.log("reproducible: two builds from nothing have one digest each");
+}
+
+export interface ImagesOptions {
+  tag: string;
+  pin: boolean;
+  unpinned: boolean;
+  check: boolean;
+}
+
+/** `npm run images`: builds the images into the engine; or pins their base images, or compares two builds. */
+export async function images(options: ImagesOptions): Promise<void> {
+  const say = (line: string) => console.log(line);
+  const engine = await findEngine(say);
+  if (options.pin) return pin(engine);
+  const pinned = options.unpinned ? [] : pins();
+  if (pinned.length === 0) {
+    say("the base images are not pinned: `npm run images -- --pin` asks the registry for their digests");
+    await ensureBaseImages(engine.env, say);
+  }
+  await (options.check ? checkReproducible(engine, pinned) : buildAll(engine, options.tag, pinned));
+}
