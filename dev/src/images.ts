@@ -82,7 +82,10 @@ async function build(engine: Engine, target: Target, output: string, extra: read
 const sizeOf = async (image: string, { env }: Engine): Promise<number> =>
   Number(await run("docker", ["image", "inspect", "--format", "{{.Size}}", image], { env }));
 
-/** Builds the images into the engine, and writes the bills of materials of those for production to build/images. */
+/**
+ * Builds the images into the engine, and writes the bills of materials of those for production to
+ * build/images.
+ */
 async function buildAll(engine: Engine, tag: string, pinned: readonly string[]): Promise<void> {
   const folder = join(root, "build/images");
   mkdirSync(folder, { recursive: true });

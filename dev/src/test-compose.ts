@@ -10,7 +10,7 @@ import { run } from "@countersign/build/run.ts";
 import type { ClientNetwork } from "@countersign/client";
 import { createPhone, flowAddressOf, logIn, newEmail, type Phone } from "@countersign/local-stack/person.ts";
 import { freePorts } from "@countersign/local-stack/ports.ts";
-import { ensureBaseImages, STAND_IN } from "./docker/base-images.ts";
+import { ensureBaseImages, SUBSTITUTE } from "./docker/base-images.ts";
 import { Checks } from "./docker/checks.ts";
 import { ComposeProject } from "./docker/compose.ts";
 import { type Engine, findEngine } from "./docker/engine.ts";
@@ -146,7 +146,9 @@ async function checkImages(checks: Checks, engine: Engine): Promise<void> {
   });
 }
 
-/** Signs with a key in SoftHSM, in an image that is made from the service's, as an operator would make one. */
+/**
+ * Signs with a key in SoftHSM, in an image that is made from the service's, as an operator would make one.
+ */
 const SIGN_WITH_TOKEN = `
 import { hash } from "node:crypto";
 import { verifySignature } from "@countersign/keys/node";
@@ -190,7 +192,9 @@ USER 10001:10001
   }
 }
 
-/** Kills a container's processes as a crash would, and waits until all is healthy and a person can sign again. */
+/**
+ * Kills a container's processes as a crash would, and waits until all is healthy and a person can sign again.
+ */
 async function crash(project: ComposeProject, service: string, wallet: Wallet): Promise<string> {
   const restartsOf = async () => (await project.containers()).find((each) => each.service === service)?.restarts ?? 0;
   const before = await restartsOf();
@@ -246,8 +250,8 @@ export interface TestComposeOptions {
 }
 
 /**
- * `npm run test:compose`: builds the images, runs docker-compose.yml on a Docker engine, and lets every container crash.
- * Returns the exit code.
+ * `npm run test:compose`: builds the images, runs docker-compose.yml on a Docker engine, and lets every
+ * container crash. Returns the exit code.
  */
 export async function testCompose({ keep }: TestComposeOptions): Promise<number> {
   const say = (line: string) => console.log(line);
@@ -263,10 +267,10 @@ export async function testCompose({ keep }: TestComposeOptions): Promise<number>
       await project.run("build");
       const label = await run(
         "docker",
-        ["image", "inspect", "--format", `{{index .Config.Labels "${STAND_IN}"}}`, "countersign/service"],
+        ["image", "inspect", "--format", `{{index .Config.Labels "${SUBSTITUTE}"}}`, "countersign/service"],
         { env: engine.env },
       );
-      return label.trim() === "true" ? "on stand-ins of the base images" : "on the base images of the registry";
+      return label.trim() === "true" ? "on substitutes of the base images" : "on the base images of the registry";
     });
     if (built) {
       await checkImages(checks, engine);

@@ -9,7 +9,7 @@ import { installedPostgres } from "@countersign/local-stack/postgres-binaries.ts
 
 const PULL_MS = 120_000;
 /** The label of images without a registry, and of those that are built on them. */
-export const STAND_IN = "countersign.stand-in";
+export const SUBSTITUTE = "countersign.substitute";
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 /** Parts of Debian that its own slim images leave out too. */
 const NOT_SLIM = ["usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale", "var/cache/apt/archives"];
@@ -17,10 +17,10 @@ const NOT_SLIM = ["usr/share/doc", "usr/share/man", "usr/share/info", "usr/share
 type Say = (line: string) => void;
 
 /** Makes an image of a name, on top of `debian`, where no registry has it. */
-type StandIn = (image: string, env: NodeJS.ProcessEnv, debian: string) => Promise<void>;
+type Substitute = (image: string, env: NodeJS.ProcessEnv, debian: string) => Promise<void>;
 
 const folderOf = (name: string): string => {
-  const folder = join(cacheDir(), "docker", "stand-ins", name);
+  const folder = join(cacheDir(), "docker", "substitutes", name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   return folder;
@@ -34,7 +34,7 @@ async function build(image: string, folder: string, dockerfile: string, env: Nod
 }
 
 /** Debian's smallest system by debootstrap, with this machine's mirror, certificates and settings of apt. */
-const debian: StandIn = async (image, env) => {
+const debian: Substitute = async (image, env) => {
   const suite = image.replace(/^debian:|-slim$/g, "");
   const folder = join(folderOf("debian"), "root");
   const { stdout } = spawnSync("apt-get", ["indextargets", "--format", "$(REPO_URI)"], { encoding: "utf8" });
@@ -50,12 +50,12 @@ const debian: StandIn = async (image, env) => {
   mkdirSync(join(folder, "var/cache/apt/archives/partial"), { recursive: true });
   const archive = join(dirname(folder), "root.tar");
   await run("tar", ["-C", folder, "-cf", archive, "."]);
-  await docker(["import", "--change", 'CMD ["bash"]', "--change", `LABEL ${STAND_IN}=true`, archive, image], env);
+  await docker(["import", "--change", 'CMD ["bash"]', "--change", `LABEL ${SUBSTITUTE}=true`, archive, image], env);
   rmSync(dirname(folder), { recursive: true });
 };
 
 /** Node of the checkout, whose version the Dockerfile names too, and npm of the registry. */
-const node: StandIn = async (image, env, base) => {
+const node: Substitute = async (image, env, base) => {
   const folder = folderOf("node");
   const npm = join(folder, "local/lib/node_modules/npm");
   for (const path of [npm, join(folder, "local/bin"), join(folder, "local/etc")]) mkdirSync(path, { recursive: true });
@@ -71,7 +71,7 @@ const node: StandIn = async (image, env, base) => {
 };
 
 /** Go of this machine, and Debian's C compiler. */
-const golang: StandIn = async (image, env, base) => {
+const golang: Substitute = async (image, env, base) => {
   const { stdout, status } = spawnSync("go", ["env", "GOROOT"], { encoding: "utf8" });
   if (status !== 0) throw new Failure(`Go is missing, from which ${image} is made.`);
   const folder = folderOf("go");
@@ -107,7 +107,7 @@ exec "$@"
 `;
 
 /** Postgres of the npm package that the local stack uses, and Debian's pg_isready. */
-const postgres: StandIn = async (image, env, base) => {
+const postgres: Substitute = async (image, env, base) => {
   const folder = folderOf("postgres");
   cpSync(installedPostgres(), join(folder, "native"), { recursive: true, verbatimSymlinks: true });
   writeFileSync(join(folder, "entrypoint"), POSTGRES_ENTRYPOINT, { mode: 0o755 });
@@ -132,14 +132,14 @@ CMD ["postgres"]
 };
 
 /** By the name before the tag, in the order in which they are made. */
-const STAND_INS: Readonly<Record<string, StandIn>> = { debian, node, golang, postgres };
+const SUBSTITUTES: Readonly<Record<string, Substitute>> = { debian, node, golang, postgres };
 
 /** Returns the images that deploy/Dockerfile and docker-compose.yml take from a registry, Debian's first. */
 function baseImages(): string[] {
   const dockerfile = readFileSync(join(root, "deploy/Dockerfile"), "utf8");
   const compose = readFileSync(join(root, "docker-compose.yml"), "utf8");
   const named = [...dockerfile.matchAll(/^ARG \w+_IMAGE=(\S+)/gm), ...compose.matchAll(/^\s+image: (postgres:\S+)/gm)];
-  const order = Object.keys(STAND_INS);
+  const order = Object.keys(SUBSTITUTES);
   const rank = (image: string) => order.indexOf(image.split(":")[0] ?? "");
   return named.map((match) => match[1] as string).sort((a, b) => rank(a) - rank(b));
 }
@@ -148,8 +148,8 @@ const succeeds = (args: string[], env: NodeJS.ProcessEnv): boolean =>
   spawnSync("docker", args, { env, stdio: "ignore", timeout: PULL_MS }).status === 0;
 
 /**
- * Makes sure that the engine has every base image. Those that no registry gives are made from packages of Debian, npm
- * and Go: the same programs, but not the same bytes.
+ * Makes sure that the engine has every base image. Those that no registry gives are made from packages of
+ * Debian, npm and Go: the same programs, but not the same bytes.
  */
 export async function ensureBaseImages(env: NodeJS.ProcessEnv, say: Say): Promise<void> {
   const images = baseImages();
@@ -159,7 +159,7 @@ export async function ensureBaseImages(env: NodeJS.ProcessEnv, say: Say): Promis
   if (first !== undefined && succeeds(["pull", first], env)) return;
   for (const image of missing) {
     const name = image.split(":")[0] ?? "";
-    const make = STAND_INS[name];
+    const make = SUBSTITUTES[name];
     if (!make) throw new Failure(`no registry answers, and nothing takes the place of ${image}.`);
     if (name === "debian") {
       const problem = existsSync("/usr/sbin/debootstrap") ? "" : await installDebianPackages(["debootstrap"], say);

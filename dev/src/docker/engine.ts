@@ -144,8 +144,8 @@ async function start(env: NodeJS.ProcessEnv): Promise<Engine> {
 }
 
 /**
- * Returns the Docker engine that `docker` finds. As root on Debian, where there is none that is new enough, installs
- * and starts one of its own, whose programs and images are in the cache directory.
+ * Returns the Docker engine that `docker` finds. As root on Debian, where there is none that is new enough,
+ * installs and starts one of its own, whose programs and images are in the cache directory.
  */
 export async function findEngine(say: (line: string) => void): Promise<Engine> {
   const stop = async () => undefined;

@@ -11,7 +11,9 @@ const SHIPPED = ["package.json", "src", "sql", "gen", "cadence-parser/dist"];
 /** Files of libraries that no program reads. Node removes no types below node_modules. */
 const UNREAD = /(\.map|\.[cm]?ts|\.md|\.markdown|\.flow)$/;
 
-/** Prisma's client has a query compiler for each kind of database, in two sizes and two module formats: 67 MB. */
+/**
+ * Prisma's client has a query compiler for each kind of database, in two sizes and two module formats: 67 MB.
+ */
 const OF_PRISMA = /\/@prisma\/client\/runtime\/(?<file>.+)$/;
 const READ_OF_PRISMA = /^(client\.m?js|query_compiler_fast_bg\.postgresql\.(mjs|wasm-base64\.js))$/;
 
@@ -42,8 +44,8 @@ function copy(closure: Closure, entries: LockEntries, target: string): void {
   cpSync(join(root, "package.json"), join(target, "package.json"));
 }
 
-// `node packages/build/src/image/assemble.ts <image> <inputs> <target> <workspace>…`: a step of deploy/Dockerfile.
-// `inputs` has the lists of Debian's packages and of Go's modules.
+// `node packages/build/src/image/assemble.ts <image> <inputs> <target> <workspace>…`: a step of
+// deploy/Dockerfile. `inputs` has the lists of Debian's packages and of Go's modules.
 if (import.meta.main) {
   try {
     const [name = "", inputs = "", target = "", ...workspaces] = process.argv.slice(2);

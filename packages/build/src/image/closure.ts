@@ -18,7 +18,9 @@ export type LockEntries = Readonly<Record<string, LockEntry>>;
 /** Packages by their path, each with the paths of those that it depends on. */
 export type Closure = ReadonlyMap<string, readonly string[]>;
 
-/** Returns the path at which Node finds a package that a file below `from` imports; undefined: not installed. */
+/**
+ * Returns the path at which Node finds a package that a file below `from` imports; undefined: not installed.
+ */
 function resolve(entries: LockEntries, from: string, name: string): string | undefined {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/")))) {
     const path = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
@@ -28,9 +30,9 @@ function resolve(entries: LockEntries, from: string, name: string): string | und
 }
 
 /**
- * Returns the workspaces that run in production with the given ones, and the packages that they need. Optional
- * dependencies, such as binaries for one platform, belong to it where `isInstalled`; optional peers do not: Prisma's
- * are its command line and TypeScript. Errors: Error where one is missing.
+ * Returns the workspaces that run in production with the given ones, and the packages that they need.
+ * Optional dependencies, such as binaries for one platform, belong to it where `isInstalled`; optional peers
+ * do not: Prisma's are its command line and TypeScript. Errors: Error where one is missing.
  */
 export function productionClosure(
   entries: LockEntries,

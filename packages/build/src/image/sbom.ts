@@ -70,8 +70,8 @@ function npmComponent(entries: LockEntries, path: string): Component {
 }
 
 /**
- * Returns the bill of materials of an image (CycloneDX 1.5): npm's packages that are in it, Node, Debian's packages and
- * Go's modules. The same content gives the same bytes.
+ * Returns the bill of materials of an image (CycloneDX 1.5): npm's packages that are in it, Node, Debian's
+ * packages and Go's modules. The same content gives the same bytes.
  */
 export function sbomOf({ name, version, node, created, entries, closure, debian, go }: SbomInput) {
   const paths = [...closure.keys()].sort();

@@ -32,8 +32,8 @@ export interface ComposeFile {
 }
 
 /**
- * Returns docker-compose.yml as Compose reads it where no variable is set: anchors and merge keys resolved, and
- * `${NAME:-default}` replaced.
+ * Returns docker-compose.yml as Compose reads it where no variable is set: anchors and merge keys resolved,
+ * and `${NAME:-default}` replaced.
  */
 export function readComposeFile(): ComposeFile {
   const text = readFileSync(join(root, "docker-compose.yml"), "utf8").replaceAll(/\$\{\w+:-([^}]*)\}/g, "$1");
