@@ -69,7 +69,7 @@ export async function startFakeBackend(tlsOf: (name: string) => TlsPaths) {
     reset: true,
     complete: true,
     tokenKeys: [{ kid: KID, jwkJson: JSON.stringify(tokens.jwk) }],
-    entries: [],
+    entries: undefined,
   };
   const ownState = createTokenState({ clock: systemClock });
   ownState.apply(state);

@@ -23,8 +23,7 @@ let blockedKeys: ReturnType<typeof createBlockedKeys>;
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const sentBlock = (key: PublicKey, until: Date) =>
-  entry({ blockedKey: { accountId, publicKey: publicKeyToProto(key) }, until });
+const sentBlock = (key: PublicKey, until: Date) => entry({ blockedKey: { accountId, publicKey: key }, until });
 /** The commit: from then on the key is in the table, and in the token state for two hours. */
 function block(key: PublicKey): void {
   table.push({ key, account: accountId });

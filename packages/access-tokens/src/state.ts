@@ -1,8 +1,12 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { type Clock, MAX_STATE_AGE_MS } from "@countersign/core";
-import type { PublicKey } from "@countersign/keys";
-import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
-import { publicKeyFromProto } from "@countersign/rpc";
+import type { KeyAlgorithm, PublicKey } from "@countersign/keys";
+import type {
+  TokenKey,
+  TokenStateEntries,
+  TokenStateSubjects,
+  WatchResponse,
+} from "@countersign/proto/auth/v1/token_state.ts";
 
 /**
  * The state that access tokens are checked against: token keys, ended sessions, blocked keys, frozen
@@ -52,34 +56,44 @@ export interface TokenStateOptions {
  */
 const KEEP_UNFROZEN_MS = 25 * 3_600_000;
 
-/** A blocked key and the time at which the entry ends. */
-interface BlockedKey {
-  readonly key: PublicKey;
-  readonly until: number;
-}
-
 /** The entries in effect, with the end of each in milliseconds of the wall clock. */
 class Tables {
   readonly sessions = new Map<string, number>();
-  /** By account, then by key. */
-  readonly keys = new Map<string, Map<string, BlockedKey>>();
+  /** By account, then by algorithm and key. */
+  readonly keys = new Map<string, Map<string, number>>();
   readonly accounts = new Map<string, number>();
   /** When the last freeze of an account was lifted, in the same unit. */
   readonly unfrozen = new Map<string, number>();
   tokenKeys = new Map<string, KeyObject>();
 }
 
+/** As in the token state's entries. */
 const keyId = ({ algorithm, publicKey }: PublicKey): string => `${algorithm}/${publicKey}`;
 
-function putBlockedKey(keys: Tables["keys"], accountId: string, key: PublicKey, until: number | undefined): void {
-  const ofAccount = keys.get(accountId) ?? new Map<string, BlockedKey>();
-  if (until === undefined) ofAccount.delete(keyId(key));
-  else ofAccount.set(keyId(key), { key, until });
-  if (ofAccount.size === 0) keys.delete(accountId);
-  else keys.set(accountId, ofAccount);
+function fromKeyId(id: string): PublicKey {
+  const slash = id.indexOf("/");
+  return { algorithm: id.slice(0, slash) as KeyAlgorithm, publicKey: id.slice(slash + 1) };
 }
 
-const NO_KEYS: readonly PublicKey[] = [];
+function forEachSubject(subjects: TokenStateSubjects | undefined, put: (id: string, until: number) => void): void {
+  subjects?.ids.split("\n").forEach((id, i) => void put(id, subjects.until[i]!));
+}
+
+function enter(tables: Tables, entries: TokenStateEntries): void {
+  forEachSubject(entries.endedSessions, (id, until) => tables.sessions.set(id, until));
+  forEachSubject(entries.blockedKeys, (id, until) => {
+    const slash = id.indexOf("/");
+    const accountId = id.slice(0, slash);
+    const ofAccount = tables.keys.get(accountId);
+    if (ofAccount === undefined) tables.keys.set(accountId, new Map([[id.slice(slash + 1), until]]));
+    else ofAccount.set(id.slice(slash + 1), until);
+  });
+  forEachSubject(entries.frozenAccounts, (id, until) => tables.accounts.set(id, until));
+  forEachSubject(entries.unfrozenAccounts, (id, at) => {
+    tables.accounts.delete(id);
+    tables.unfrozen.set(id, at);
+  });
+}
 
 function importKeys(keys: readonly TokenKey[], onProblem: (error: unknown) => void): Map<string, KeyObject> {
   const imported = new Map<string, KeyObject>();
@@ -115,21 +129,6 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     return false;
   };
 
-  const enter = (target: Tables, entry: TokenStateEntry) => {
-    const until = entry.until?.getTime() ?? Number.POSITIVE_INFINITY;
-    const put = (table: Map<string, number>, key: string) =>
-      void (entry.active ? table.set(key, until) : table.delete(key));
-    if (entry.endedSessionId !== undefined) put(target.sessions, entry.endedSessionId);
-    else if (entry.frozenAccountId !== undefined) {
-      put(target.accounts, entry.frozenAccountId);
-      // Of a freeze that was lifted, `until` is the time of that.
-      if (!entry.active && entry.until) target.unfrozen.set(entry.frozenAccountId, until);
-    } else if (entry.blockedKey !== undefined) {
-      const { accountId, publicKey } = entry.blockedKey;
-      putBlockedKey(target.keys, accountId, publicKeyFromProto(publicKey), entry.active ? until : undefined);
-    }
-  };
-
   const sweep = () => {
     const now = options.clock.now().getTime();
     for (const table of [tables.sessions, tables.accounts]) {
@@ -139,9 +138,8 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
       if (at + KEEP_UNFROZEN_MS <= now) tables.unfrozen.delete(accountId);
     }
     for (const [accountId, ofAccount] of tables.keys) {
-      for (const { key, until } of ofAccount.values()) {
-        if (until <= now) putBlockedKey(tables.keys, accountId, key, undefined);
-      }
+      for (const [key, until] of ofAccount) if (until <= now) ofAccount.delete(key);
+      if (ofAccount.size === 0) tables.keys.delete(accountId);
     }
   };
   let messages = 0;
@@ -154,14 +152,14 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     resets: () => resets,
     isSessionEnded: (sessionId) => holds(tables.sessions, sessionId),
     isKeyBlocked(accountId, key) {
-      const blocked = tables.keys.get(accountId)?.get(keyId(key));
-      return blocked !== undefined && blocked.until > options.clock.now().getTime();
+      const until = tables.keys.get(accountId)?.get(keyId(key));
+      return until !== undefined && until > options.clock.now().getTime();
     },
     blockedKeys(accountId) {
       const ofAccount = tables.keys.get(accountId);
-      if (ofAccount === undefined) return NO_KEYS;
+      if (ofAccount === undefined) return [];
       const now = options.clock.now().getTime();
-      return [...ofAccount.values()].filter(({ until }) => until > now).map(({ key }) => key);
+      return [...ofAccount].flatMap(([key, until]) => (until > now ? fromKeyId(key) : []));
     },
     isFrozen: (accountId) => holds(tables.accounts, accountId),
     unfrozenAt(accountId) {
@@ -173,7 +171,7 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     apply(message) {
       if (message.reset) arriving = new Tables();
       const target = arriving ?? tables;
-      for (const entry of message.entries) enter(target, entry);
+      if (message.entries !== undefined) enter(target, message.entries);
       if (message.tokenKeys.length > 0) {
         target.tokenKeys = importKeys(message.tokenKeys, onProblem);
         version += 1;

@@ -1,10 +1,17 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { FixedClock, type TokenVerifier } from "@countersign/core";
-import type { WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
-import { publicKeyToProto } from "@countersign/rpc";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createTokenState, type WritableTokenState } from "./state.ts";
-import { accountId, accountKey, entry, keyMessage, sessionId, sessionKey, watchMessage } from "./testing/samples.ts";
+import {
+  accountId,
+  accountKey,
+  entry,
+  keyMessage,
+  type MessageWithEntries,
+  sessionId,
+  sessionKey,
+  watchMessage,
+} from "./testing/samples.ts";
 import { createTokenVerifier } from "./verifier.ts";
 
 const issuer = "https://auth.example";
@@ -54,7 +61,7 @@ function token(
   return `${input}.${sign("sha256", Buffer.from(input), { key, dsaEncoding: options.dsa ?? "ieee-p1363" }).toString("base64url")}`;
 }
 
-const heartbeat = (message: Partial<WatchResponse> = {}): void => state.apply(watchMessage(message));
+const heartbeat = (message: MessageWithEntries = {}): void => state.apply(watchMessage(message));
 
 beforeEach(() => {
   clock = new FixedClock();
@@ -238,7 +245,7 @@ describe("revoked access", () => {
   });
 
   test("a blocked key, of this account only", () => {
-    const publicKey = publicKeyToProto({ algorithm: "ES256K", publicKey: accountKey.key });
+    const publicKey = { algorithm: "ES256K", publicKey: accountKey.key } as const;
     heartbeat({ entries: [entry({ blockedKey: { accountId: sessionId, publicKey } })] });
     verifier.verify(raw());
     heartbeat({ entries: [entry({ blockedKey: { accountId, publicKey } })] });
@@ -267,7 +274,7 @@ describe("revoked access", () => {
     const held = raw();
     verifier.verify(held);
     for (const { alg, key } of [sessionKey, accountKey]) {
-      const publicKey = publicKeyToProto({ algorithm: alg as "ES256" | "ES256K", publicKey: key });
+      const publicKey = { algorithm: alg as "ES256" | "ES256K", publicKey: key };
       heartbeat({ entries: [entry({ blockedKey: { accountId, publicKey } })] });
       expect(() => verifier.verify(held)).toThrow("SessionEnded");
       heartbeat({ entries: [entry({ blockedKey: { accountId, publicKey }, active: false })] });

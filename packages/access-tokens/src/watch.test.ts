@@ -2,13 +2,15 @@ import { generateKeyPairSync } from "node:crypto";
 import type { Logger } from "@countersign/core";
 import { MAX_STATE_AGE_MS } from "@countersign/core";
 import type { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
-import { TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import { WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import type { RpcClient } from "@countersign/rpc";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { entry, watchMessage } from "./testing/samples.ts";
 import { untilCurrent, type WatchedTokenState, watchTokenState } from "./watch.ts";
 
 const SESSION = "019a0000-0000-7000-8000-000000000002";
 const key = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey;
+const ended = (endedSessionId: string) => watchMessage({ entries: [entry({ endedSessionId })] }).entries;
 const tokenKeys = [{ kid: "k1", jwkJson: JSON.stringify(key.export({ format: "jwk" })) }];
 
 /** One call of Watch: what it was asked, and how a test answers it. */
@@ -92,7 +94,7 @@ describe("the watched token state", () => {
     await pass(2000);
     expect(calls.map(({ cursor }) => cursor)).toEqual(["", "c1"]);
     expect([state.current(), state.isSessionEnded(SESSION)]).toEqual([true, false]);
-    complete({ entries: [{ ...TokenStateEntry.create({ active: true }), endedSessionId: SESSION }] });
+    complete({ entries: ended(SESSION) });
     await pass(1);
     expect(state.isSessionEnded(SESSION)).toBe(true);
   });
@@ -115,7 +117,7 @@ describe("the watched token state", () => {
     last().send({ reset: true, tokenKeys });
     for (const sessionId of ["a", "b", SESSION]) {
       await pass(3000);
-      last().send({ entries: [{ ...TokenStateEntry.create({ active: true }), endedSessionId: sessionId }] });
+      last().send({ entries: ended(sessionId) });
     }
     await pass(3000);
     expect([calls.length, last().signal.aborted, state.current()]).toEqual([1, false, false]);
@@ -129,7 +131,7 @@ describe("the watched token state", () => {
   it("asks for the whole state again where a connection is lost in the middle of it", async () => {
     snapshot();
     await pass(1);
-    last().send({ reset: true, entries: [{ ...TokenStateEntry.create({ active: true }), endedSessionId: "a" }] });
+    last().send({ reset: true, entries: ended("a") });
     await pass(1);
     last().end();
     await pass(2000);

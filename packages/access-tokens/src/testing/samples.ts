@@ -1,15 +1,49 @@
 import type { KeyObject } from "node:crypto";
-import { TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import type { PublicKey } from "@countersign/keys";
+import {
+  type TokenStateEntries,
+  type TokenStateSubjects,
+  WatchResponse,
+} from "@countersign/proto/auth/v1/token_state.ts";
 
 export const accountId = "019a0000-0000-7000-8000-000000000001";
 export const sessionId = "019a0000-0000-7000-8000-000000000002";
 export const sessionKey = { alg: "ES256", key: "ab".repeat(64) };
 export const accountKey = { alg: "ES256K", key: "cd".repeat(64) };
 
+/** An entry of the token state: one of the first three. */
+export interface Entry {
+  readonly endedSessionId?: string;
+  readonly blockedKey?: { readonly accountId: string; readonly publicKey: PublicKey };
+  readonly frozenAccountId?: string;
+  readonly active: boolean;
+  readonly until: Date | undefined;
+}
+
+/** Returns the entries with an id of this kind. A session or a key that is lifted has ended to matter. */
+function toSubjects(entries: readonly Entry[], idOf: (entry: Entry) => string | undefined) {
+  const found = entries.filter((entry) => idOf(entry) !== undefined);
+  if (found.length === 0) return undefined;
+  const untilOf = ({ active, until }: Entry) => until?.getTime() ?? (active ? Number.POSITIVE_INFINITY : 0);
+  return { ids: found.map(idOf).join("\n"), until: found.map(untilOf) } satisfies TokenStateSubjects;
+}
+
+const toEntries = (entries: readonly Entry[]): TokenStateEntries => ({
+  endedSessions: toSubjects(entries, ({ endedSessionId }) => endedSessionId),
+  blockedKeys: toSubjects(
+    entries,
+    ({ blockedKey: key }) => key && `${key.accountId}/${key.publicKey.algorithm}/${key.publicKey.publicKey}`,
+  ),
+  frozenAccounts: toSubjects(entries, ({ active, frozenAccountId }) => (active ? frozenAccountId : undefined)),
+  unfrozenAccounts: toSubjects(entries, ({ active, frozenAccountId }) => (active ? undefined : frozenAccountId)),
+});
+
+export type MessageWithEntries = Partial<Omit<WatchResponse, "entries">> & { entries?: Entry[] };
+
 /** Returns a complete message of auth's stream of token states. */
-export const watchMessage = (message: Partial<WatchResponse> = {}): WatchResponse => ({
-  ...WatchResponse.create({ cursor: "c", complete: true }),
-  ...message,
+export const watchMessage = ({ entries, ...message }: MessageWithEntries = {}): WatchResponse => ({
+  ...WatchResponse.create({ cursor: "c", complete: true, ...message }),
+  entries: entries && toEntries(entries),
 });
 
 export const keyMessage = (kid: string, key: KeyObject) => ({
@@ -17,7 +51,4 @@ export const keyMessage = (kid: string, key: KeyObject) => ({
   jwkJson: JSON.stringify(key.export({ format: "jwk" })),
 });
 
-export const entry = (value: Partial<TokenStateEntry>): TokenStateEntry => ({
-  ...TokenStateEntry.create({ active: true }),
-  ...value,
-});
+export const entry = (value: Partial<Entry>): Entry => ({ active: true, until: undefined, ...value });

@@ -1,7 +1,8 @@
 import { FixedClock } from "@countersign/core";
-import type { WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import { TokenStateEntries, type WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { createLogger } from "@countersign/runtime";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { listEntries } from "../testing/list-entries.ts";
 import type { TokenKeys } from "./token-keys.ts";
 import { createTokenStateFeed } from "./token-state-feed.ts";
 
@@ -37,12 +38,10 @@ beforeEach(() => {
         reads.push(since === undefined ? "whole" : "changes");
         const known = after?.position ?? BigInt((since ?? "0").split(",")[0]!);
         const [first, second] = written.filter(({ position }) => position > known);
-        if (!first) return { entries: [] };
-        const entries = [first, ...(second ? [second] : [])].map(({ sessionId }) => ({
-          active: true,
-          until: undefined,
-          endedSessionId: sessionId,
-        }));
+        if (!first) return { entries: undefined };
+        const ids = [first, ...(second ? [second] : [])].map(({ sessionId }) => sessionId);
+        const endedSessions = { ids: ids.join("\n"), until: ids.map(() => Number.POSITIVE_INFINITY) };
+        const entries = TokenStateEntries.create({ endedSessions });
         return second
           ? { entries, end: { bucket: 0, position: second.position, kind: "session", subject: "" } }
           : { entries };
@@ -59,6 +58,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const sessionsOf = ({ entries }: WatchResponse) => listEntries(entries).map(({ endedSessionId }) => endedSessionId);
+
 /** A watcher with what it has received. */
 function watcher(cursor = "") {
   const received: WatchResponse[] = [];
@@ -70,7 +71,7 @@ function watcher(cursor = "") {
     received,
     end,
     done,
-    sessions: () => received.flatMap(({ entries }) => entries.map(({ endedSessionId }) => endedSessionId)),
+    sessions: () => received.flatMap(sessionsOf),
     heartbeats: () => received.filter(({ complete }) => complete).length,
   };
 }
@@ -100,7 +101,7 @@ it("sends the whole state first, with the token keys, and marks its end", async 
     expect.objectContaining({ reset: false, complete: true, tokenKeys: [{ kid: "k1", jwkJson: expect.any(String) }] }),
   ]);
   await pass(1_100);
-  expect(received.at(-1)).toMatchObject({ reset: false, complete: true, tokenKeys: [], entries: [] });
+  expect(received.at(-1)).toMatchObject({ reset: false, complete: true, tokenKeys: [], entries: undefined });
 });
 
 it("has what was committed before a watcher came in its first complete message", async () => {
@@ -141,7 +142,7 @@ it("gives a watcher that is slower than the reader all that it lacks", async () 
     const next = slow.next();
     await pass(50);
     const message = (await next).value as WatchResponse;
-    lacked.push(...message.entries.map(({ endedSessionId }) => endedSessionId));
+    lacked.push(...sessionsOf(message));
     complete = message.complete;
   }
   expect(lacked).toEqual(["a", "b", "c"]);
@@ -163,7 +164,7 @@ it("gives no old state for a recent one: a watcher that took long gets its heart
   write("two");
   failing = false;
   await pass(1_100);
-  expect((await held).value).toMatchObject({ complete: false, entries: [{ endedSessionId: "two" }] });
+  expect((await held).value).toMatchObject({ complete: false, entries: { endedSessions: { ids: "two" } } });
   expect(await next()).toMatchObject({ reset: false, complete: true });
 });
 

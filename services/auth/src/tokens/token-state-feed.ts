@@ -1,5 +1,5 @@
 import { type Clock, type Logger, sleepUntil } from "@countersign/core";
-import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import type { TokenKey, TokenStateEntries, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { LRUCache } from "lru-cache";
 import type { TokenKeys } from "./token-keys.ts";
 
@@ -19,7 +19,7 @@ export interface TokenStateStore {
 
 /** Entries that fit into one message. */
 export interface Page {
-  readonly entries: TokenStateEntry[];
+  readonly entries: TokenStateEntries | undefined;
   /** Where the next page begins; absent in the last one. */
   readonly end?: PageEnd;
 }
@@ -40,7 +40,7 @@ interface Read {
   readonly cursor: string;
   readonly tokenKeys: TokenKey[];
   /** The changes since positions; under undefined, the whole state. */
-  readonly pages: Map<string | undefined, AsyncIterable<TokenStateEntry[]>>;
+  readonly pages: Map<string | undefined, AsyncIterable<TokenStateEntries>>;
 }
 
 /** A cursor older than this gets the whole state: lifted entries are kept for longer, then forgotten. */
@@ -98,7 +98,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
   }
 
   /** Reads a page once for the watchers that need it about then. One that lags behind reads it again. */
-  function pagesSince(since: string | undefined): AsyncIterable<TokenStateEntry[]> {
+  function pagesSince(since: string | undefined): AsyncIterable<TokenStateEntries> {
     const pages = new LRUCache<string, Promise<Page>>({ max: MAX_SHARED_PAGES });
     return {
       async *[Symbol.asyncIterator]() {
@@ -108,7 +108,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
           const reading = pages.get(key) ?? store.readPage(since, end);
           pages.set(key, reading);
           const page = await reading;
-          if (page.entries.length > 0) yield page.entries;
+          if (page.entries !== undefined) yield page.entries;
           end = page.end;
         } while (end !== undefined);
       },
@@ -175,7 +175,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         if (performance.now() - read.at > HEARTBEAT_MS) continue;
         const kids = read.tokenKeys.map(({ kid }) => kid).join();
         const tokenKeys = kids === sentKeys ? [] : read.tokenKeys;
-        yield { cursor: read.cursor, reset, complete: true, tokenKeys, entries: [] };
+        yield { cursor: read.cursor, reset, complete: true, tokenKeys, entries: undefined };
         sentKeys = kids;
       }
     },
