@@ -41,7 +41,7 @@ export const postgresTokenStateStore = (postgres: Postgres): TokenStateStore => 
     // read. Freezes that were lifted belong to the whole state: what was signed before them may still run.
     const rows = await postgres.query<Row>(
       since === undefined
-        ? sql`SELECT bucket, position, kind, subject, active, (extract(epoch FROM until) * 1000)::float8 AS until
+        ? sql`SELECT bucket, position, kind, subject, active, date_part('epoch', until) * 1000 AS until
             FROM token_state_entry
             WHERE (bucket, position, kind, subject) > (${bucket}, ${position}, ${kind}, ${subject})
               AND (active OR kind = 'account')
@@ -49,7 +49,7 @@ export const postgresTokenStateStore = (postgres: Postgres): TokenStateStore => 
         : sql`SELECT e.* FROM unnest(string_to_array(${since}, ',')::bigint[]) WITH ORDINALITY AS s(since, number)
             JOIN token_state_head AS h ON h.bucket = s.number - 1 AND h.position > s.since
             CROSS JOIN LATERAL (
-              SELECT bucket, position, kind, subject, active, (extract(epoch FROM until) * 1000)::float8 AS until
+              SELECT bucket, position, kind, subject, active, date_part('epoch', until) * 1000 AS until
               FROM token_state_entry AS t
               WHERE t.bucket = h.bucket AND t.position > s.since
                 AND (t.bucket, t.position, t.kind, t.subject) > (${bucket}, ${position}, ${kind}, ${subject})

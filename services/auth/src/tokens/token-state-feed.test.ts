@@ -104,6 +104,26 @@ it("sends the whole state first, with the token keys, and marks its end", async 
   expect(received.at(-1)).toMatchObject({ reset: false, complete: true, tokenKeys: [], entries: undefined });
 });
 
+it("reads the whole state once for watchers that come within a minute, and sends later ones what changed since", async () => {
+  write("one");
+  const first = watcher();
+  await pass(30_000);
+  write("two");
+  await pass(29_000);
+  const second = watcher();
+  await pass(50);
+  expect(second.received[0]).toMatchObject({ reset: true, complete: false });
+  expect(second.received.slice(1).map(({ reset }) => reset)).toEqual([false, false]);
+  for (const each of [first, second]) expect(each.sessions()).toEqual(["one", "two"]);
+  expect(reads.filter((read) => read === "whole")).toHaveLength(1);
+  await pass(3_000);
+  const third = watcher();
+  await pass(50);
+  expect(third.sessions()).toEqual(["one", "two"]);
+  // Now in two pages.
+  expect(reads.filter((read) => read === "whole")).toHaveLength(3);
+});
+
 it("has what was committed before a watcher came in its first complete message", async () => {
   await pass(500);
   write("just now");

@@ -1,6 +1,5 @@
 import { type Clock, type Logger, sleepUntil } from "@countersign/core";
 import type { TokenKey, TokenStateEntries, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
-import { LRUCache } from "lru-cache";
 import type { TokenKeys } from "./token-keys.ts";
 
 /** Reads what was taken away. A cursor is the positions of all buckets, and when they were read. */
@@ -39,14 +38,14 @@ interface Read {
   readonly positions: string;
   readonly cursor: string;
   readonly tokenKeys: TokenKey[];
-  /** The changes since positions; under undefined, the whole state. */
-  readonly pages: Map<string | undefined, AsyncIterable<TokenStateEntries>>;
+  /** The changes since positions. */
+  readonly changes: Map<string, AsyncIterable<TokenStateEntries>>;
 }
 
 /** A cursor older than this gets the whole state: lifted entries are kept for longer, then forgotten. */
 const MAX_CURSOR_AGE_MS = 30 * 60_000;
-/** Pages that are kept for watchers which need them a moment later; the whole state could fill the memory. */
-const MAX_SHARED_PAGES = 16;
+/** Watchers that come within this time share the pages of the whole state: services that start together. */
+const SHARE_WHOLE_MS = 60_000;
 const HEARTBEAT_MS = 1_000;
 /** A change reaches all watchers within this time and that of a read. */
 const POLL_MS = 250;
@@ -76,6 +75,9 @@ export interface TokenStateFeedOptions {
  */
 export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateFeedOptions) {
   let latest: Read | undefined;
+  let whole:
+    | { readonly at: number; readonly positions: string; readonly pages: AsyncIterable<TokenStateEntries> }
+    | undefined;
   let started = 0;
   /** Both wake those who wait for them once, and are replaced then. */
   let joined = new AbortController();
@@ -86,7 +88,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
     const positions = await store.readPositions();
     const cursor = formatCursor(positions, clock.now());
     const tokenKeys = (await keys.published()).map((jwk) => ({ kid: jwk.kid!, jwkJson: JSON.stringify(jwk) }));
-    return { number, at, positions, cursor, tokenKeys, pages: new Map() };
+    return { number, at, positions, cursor, tokenKeys, changes: new Map() };
   }
 
   /** Returns the next read that starts after `number`; undefined after the signal. */
@@ -97,20 +99,18 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
     }
   }
 
-  /** Reads a page once for the watchers that need it about then. One that lags behind reads it again. */
-  function pagesSince(since: string | undefined): AsyncIterable<TokenStateEntries> {
-    const pages = new LRUCache<string, Promise<Page>>({ max: MAX_SHARED_PAGES });
+  /** Returns pages of which each is read once, when the first watcher needs it. */
+  function readPages(since: string | undefined): AsyncIterable<TokenStateEntries> {
+    const pages: Promise<Page>[] = [];
     return {
       async *[Symbol.asyncIterator]() {
         let end: PageEnd | undefined;
-        do {
-          const key = end === undefined ? "" : `${end.bucket}/${end.position}/${end.kind}/${end.subject}`;
-          const reading = pages.get(key) ?? store.readPage(since, end);
-          pages.set(key, reading);
-          const page = await reading;
+        for (let i = 0; i === 0 || end !== undefined; i += 1) {
+          pages[i] ??= store.readPage(since, end);
+          const page = await pages[i]!;
           if (page.entries !== undefined) yield page.entries;
           end = page.end;
-        } while (end !== undefined);
+        }
       },
     };
   }
@@ -119,10 +119,21 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
    * Returns what a watcher lacks that has everything up to `since`: for most watchers the positions of the
    * read before. One that was slower, or comes from another replica, has others.
    */
-  function pagesFor({ pages }: Read, since: string | undefined) {
-    const found = pages.get(since) ?? pagesSince(since);
-    pages.set(since, found);
+  function changesSince({ changes }: Read, since: string): AsyncIterable<TokenStateEntries> {
+    const found = changes.get(since) ?? readPages(since);
+    changes.set(since, found);
     return found;
+  }
+
+  /** Yields what a watcher lacks at a read: the whole state of at most a minute ago, and the changes since. */
+  async function* missing(read: Read, since: string | undefined): AsyncGenerator<TokenStateEntries> {
+    let known = since;
+    if (known === undefined) {
+      whole ??= { at: read.at, positions: read.positions, pages: readPages(undefined) };
+      known = whole.positions;
+      yield* whole.pages;
+    }
+    if (known !== read.positions) yield* changesSince(read, known);
   }
 
   /** Returns whether a watcher needs this read: a new one, or all for a heartbeat or a change. */
@@ -137,6 +148,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         joined = new AbortController();
         try {
           const next = await read(++started);
+          if (whole && next.at - whole.at > SHARE_WHOLE_MS) whole = undefined;
           if (isNeeded(next, hasJoined)) {
             latest = next;
             published.abort();
@@ -162,12 +174,13 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         after = read.number;
         let reset = since === undefined;
         try {
-          for await (const entries of pagesFor(read, since)) {
+          for await (const entries of missing(read, since)) {
             yield { cursor: "", reset, complete: false, tokenKeys: [], entries };
             reset = false;
           }
         } catch (err) {
           logger.warn({ err }, "the token state cannot be read");
+          whole = undefined;
           continue;
         }
         since = read.positions;
