@@ -6,13 +6,15 @@ WITH member AS MATERIALIZED (
 -- Tables that grow are read by arrays of keys: a join may read a whole index while their statistics are old.
 blocked AS (
   SELECT * FROM blocked_key WHERE account_id = ANY(ARRAY(SELECT (session).account_id FROM member))),
+gone AS (
+  SELECT account_id FROM left_account WHERE account_id = ANY(ARRAY(SELECT (session).account_id FROM member))),
 free AS (
   SELECT m.* FROM member AS m WHERE NOT EXISTS (
     SELECT FROM blocked AS b
     WHERE b.account_id = (m.session).account_id AND (b.until IS NULL OR b.until > (m.session).created_at)
       AND (b.algorithm, b.public_key) IN (((m.session).device_key_algorithm, (m.session).device_key),
         ((m.session).account_key_algorithm, (m.session).account_key)))
-    AND NOT EXISTS (SELECT FROM left_account AS l WHERE l.account_id = (m.session).account_id)),
+    AND (m.session).account_id NOT IN (SELECT account_id FROM gone)),
 live AS (
   SELECT data FROM challenge
   WHERE data = ANY(ARRAY(SELECT challenge FROM free WHERE sign_count IS NOT NULL))
