@@ -69,7 +69,7 @@ export async function startFakeBackend(tlsOf: (name: string) => TlsPaths) {
     reset: true,
     complete: true,
     tokenKeys: [{ kid: KID, jwkJson: JSON.stringify(tokens.jwk) }],
-    entries: undefined,
+    entries: Buffer.alloc(0),
   };
   const ownState = createTokenState({ clock: systemClock });
   ownState.apply(state);

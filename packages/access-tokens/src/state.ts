@@ -1,11 +1,11 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { type Clock, MAX_STATE_AGE_MS } from "@countersign/core";
 import type { KeyAlgorithm, PublicKey } from "@countersign/keys";
-import type {
-  TokenKey,
+import {
+  type TokenKey,
   TokenStateEntries,
-  TokenStateSubjects,
-  WatchResponse,
+  type TokenStateSubjects,
+  type WatchResponse,
 } from "@countersign/proto/auth/v1/token_state.ts";
 
 /**
@@ -171,7 +171,7 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     apply(message) {
       if (message.reset) arriving = new Tables();
       const target = arriving ?? tables;
-      if (message.entries !== undefined) enter(target, message.entries);
+      if (message.entries.length > 0) enter(target, TokenStateEntries.decode(message.entries));
       if (message.tokenKeys.length > 0) {
         target.tokenKeys = importKeys(message.tokenKeys, onProblem);
         version += 1;

@@ -61,7 +61,7 @@ export function watchTokenState(
       for await (const message of client.watch({ cursor: state.cursor() }, { signal })) {
         state.apply(message);
         // Many entries take longer to arrive than a heartbeat. The state's age counts from complete messages.
-        if (message.complete || message.entries !== undefined) restartTimer();
+        if (message.complete || message.entries.length > 0) restartTimer();
         if (!message.complete) continue;
         ready.resolve();
       }

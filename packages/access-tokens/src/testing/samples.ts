@@ -1,10 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import type { PublicKey } from "@countersign/keys";
-import {
-  type TokenStateEntries,
-  type TokenStateSubjects,
-  WatchResponse,
-} from "@countersign/proto/auth/v1/token_state.ts";
+import { TokenStateEntries, type TokenStateSubjects, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 
 export const accountId = "019a0000-0000-7000-8000-000000000001";
 export const sessionId = "019a0000-0000-7000-8000-000000000002";
@@ -41,9 +37,9 @@ const toEntries = (entries: readonly Entry[]): TokenStateEntries => ({
 export type MessageWithEntries = Partial<Omit<WatchResponse, "entries">> & { entries?: Entry[] };
 
 /** Returns a complete message of auth's stream of token states. */
-export const watchMessage = ({ entries, ...message }: MessageWithEntries = {}): WatchResponse => ({
+export const watchMessage = ({ entries = [], ...message }: MessageWithEntries = {}): WatchResponse => ({
   ...WatchResponse.create({ cursor: "c", complete: true, ...message }),
-  entries: entries && toEntries(entries),
+  entries: Buffer.from(TokenStateEntries.encode(toEntries(entries)).finish()),
 });
 
 export const keyMessage = (kid: string, key: KeyObject) => ({

@@ -1,5 +1,5 @@
 import { type Postgres, sql } from "@countersign/postgres";
-import type { TokenStateEntries, TokenStateSubjects } from "@countersign/proto/auth/v1/token_state.ts";
+import { TokenStateEntries, type TokenStateSubjects } from "@countersign/proto/auth/v1/token_state.ts";
 import type { PageEnd, TokenStateStore } from "../tokens/token-state-feed.ts";
 
 /** An entry takes 181 bytes at most, and a message of gRPC 1 MiB. */
@@ -11,20 +11,21 @@ interface Row extends PageEnd {
   until: number | null;
 }
 
-function toEntries(rows: readonly Row[]): TokenStateEntries | undefined {
-  if (rows.length === 0) return undefined;
+/** Returns rows as an encoded TokenStateEntries; empty where there are none. */
+function encodeRows(rows: readonly Row[]): Buffer {
   const subjects = (kind: string, active = true): TokenStateSubjects | undefined => {
     const found = rows.filter((row) => row.kind === kind && row.active === active);
     if (found.length === 0) return undefined;
     const ids = found.map(({ subject }) => subject).join("\n");
     return { ids, until: found.map(({ until }) => until ?? Number.POSITIVE_INFINITY) };
   };
-  return {
+  const entries = {
     endedSessions: subjects("session"),
     blockedKeys: subjects("key"),
     frozenAccounts: subjects("account"),
     unfrozenAccounts: subjects("account", false),
   };
+  return Buffer.from(TokenStateEntries.encode(entries).finish());
 }
 
 /** The token state in Postgres. */
@@ -56,7 +57,7 @@ export const postgresTokenStateStore = (postgres: Postgres): TokenStateStore => 
               ORDER BY t.position, t.kind, t.subject LIMIT ${ENTRIES_PER_PAGE}) AS e
             ORDER BY h.bucket, e.position, e.kind, e.subject LIMIT ${ENTRIES_PER_PAGE}`,
     );
-    const entries = toEntries(rows);
+    const entries = encodeRows(rows);
     // A shorter page is the last one: entries that were written since belong to the next read.
     return rows.length < ENTRIES_PER_PAGE ? { entries } : { entries, end: rows.at(-1)! };
   },

@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import type { TokenStateEntries, TokenStateSubjects } from "@countersign/proto/auth/v1/token_state.ts";
+import { TokenStateEntries, type TokenStateSubjects } from "@countersign/proto/auth/v1/token_state.ts";
 
 /** An entry, with one of the first three. */
 interface Entry {
@@ -16,16 +16,17 @@ function toBlockedKey(subject: string) {
 }
 
 /** Returns the entries of a message one by one. */
-export function listEntries(entries: TokenStateEntries | undefined): Entry[] {
+export function listEntries(encoded: Buffer): Entry[] {
+  const entries = TokenStateEntries.decode(encoded);
   const list = (subjects: TokenStateSubjects | undefined, active: boolean, toSubject: (id: string) => Partial<Entry>) =>
     (subjects?.ids.split("\n") ?? []).map((id, i) => {
       const until = subjects!.until[i]!;
       return { ...toSubject(id), active, until: until === Number.POSITIVE_INFINITY ? undefined : new Date(until) };
     });
   return [
-    ...list(entries?.endedSessions, true, (endedSessionId) => ({ endedSessionId })),
-    ...list(entries?.blockedKeys, true, (id) => ({ blockedKey: toBlockedKey(id) })),
-    ...list(entries?.frozenAccounts, true, (frozenAccountId) => ({ frozenAccountId })),
-    ...list(entries?.unfrozenAccounts, false, (frozenAccountId) => ({ frozenAccountId })),
+    ...list(entries.endedSessions, true, (endedSessionId) => ({ endedSessionId })),
+    ...list(entries.blockedKeys, true, (id) => ({ blockedKey: toBlockedKey(id) })),
+    ...list(entries.frozenAccounts, true, (frozenAccountId) => ({ frozenAccountId })),
+    ...list(entries.unfrozenAccounts, false, (frozenAccountId) => ({ frozenAccountId })),
   ];
 }

@@ -38,10 +38,10 @@ beforeEach(() => {
         reads.push(since === undefined ? "whole" : "changes");
         const known = after?.position ?? BigInt((since ?? "0").split(",")[0]!);
         const [first, second] = written.filter(({ position }) => position > known);
-        if (!first) return { entries: undefined };
+        if (!first) return { entries: Buffer.alloc(0) };
         const ids = [first, ...(second ? [second] : [])].map(({ sessionId }) => sessionId);
         const endedSessions = { ids: ids.join("\n"), until: ids.map(() => Number.POSITIVE_INFINITY) };
-        const entries = TokenStateEntries.create({ endedSessions });
+        const entries = Buffer.from(TokenStateEntries.encode(TokenStateEntries.create({ endedSessions })).finish());
         return second
           ? { entries, end: { bucket: 0, position: second.position, kind: "session", subject: "" } }
           : { entries };
@@ -101,7 +101,7 @@ it("sends the whole state first, with the token keys, and marks its end", async 
     expect.objectContaining({ reset: false, complete: true, tokenKeys: [{ kid: "k1", jwkJson: expect.any(String) }] }),
   ]);
   await pass(1_100);
-  expect(received.at(-1)).toMatchObject({ reset: false, complete: true, tokenKeys: [], entries: undefined });
+  expect(received.at(-1)).toMatchObject({ reset: false, complete: true, tokenKeys: [], entries: Buffer.alloc(0) });
 });
 
 it("reads the whole state once for watchers that come within a minute, and sends later ones what changed since", async () => {
@@ -184,7 +184,8 @@ it("gives no old state for a recent one: a watcher that took long gets its heart
   write("two");
   failing = false;
   await pass(1_100);
-  expect((await held).value).toMatchObject({ complete: false, entries: { endedSessions: { ids: "two" } } });
+  const late = (await held).value as WatchResponse;
+  expect([late.complete, sessionsOf(late)]).toEqual([false, ["two"]]);
   expect(await next()).toMatchObject({ reset: false, complete: true });
 });
 

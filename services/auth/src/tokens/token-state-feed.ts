@@ -1,5 +1,5 @@
 import { type Clock, type Logger, sleepUntil } from "@countersign/core";
-import type { TokenKey, TokenStateEntries, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import type { TokenKey, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import type { TokenKeys } from "./token-keys.ts";
 
 /** Reads what was taken away. A cursor is the positions of all buckets, and when they were read. */
@@ -18,7 +18,8 @@ export interface TokenStateStore {
 
 /** Entries that fit into one message. */
 export interface Page {
-  readonly entries: TokenStateEntries | undefined;
+  /** An encoded TokenStateEntries, or empty. */
+  readonly entries: Buffer;
   /** Where the next page begins; absent in the last one. */
   readonly end?: PageEnd;
 }
@@ -39,7 +40,7 @@ interface Read {
   readonly cursor: string;
   readonly tokenKeys: TokenKey[];
   /** The changes since positions. */
-  readonly changes: Map<string, AsyncIterable<TokenStateEntries>>;
+  readonly changes: Map<string, AsyncIterable<Buffer>>;
 }
 
 /** A cursor older than this gets the whole state: lifted entries are kept for longer, then forgotten. */
@@ -51,6 +52,8 @@ const HEARTBEAT_MS = 1_000;
 const POLL_MS = 250;
 /** Watchers that come within this time share a read. */
 const MIN_READ_INTERVAL_MS = 20;
+
+const NO_ENTRIES = Buffer.alloc(0);
 
 const formatCursor = (positions: string, now: Date): string => `${positions}.${now.getTime()}`;
 
@@ -75,9 +78,7 @@ export interface TokenStateFeedOptions {
  */
 export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateFeedOptions) {
   let latest: Read | undefined;
-  let whole:
-    | { readonly at: number; readonly positions: string; readonly pages: AsyncIterable<TokenStateEntries> }
-    | undefined;
+  let whole: { readonly at: number; readonly positions: string; readonly pages: AsyncIterable<Buffer> } | undefined;
   let started = 0;
   /** Both wake those who wait for them once, and are replaced then. */
   let joined = new AbortController();
@@ -100,7 +101,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
   }
 
   /** Returns pages of which each is read once, when the first watcher needs it. */
-  function readPages(since: string | undefined): AsyncIterable<TokenStateEntries> {
+  function readPages(since: string | undefined): AsyncIterable<Buffer> {
     const pages: Promise<Page>[] = [];
     return {
       async *[Symbol.asyncIterator]() {
@@ -108,7 +109,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         for (let i = 0; i === 0 || end !== undefined; i += 1) {
           pages[i] ??= store.readPage(since, end);
           const page = await pages[i]!;
-          if (page.entries !== undefined) yield page.entries;
+          if (page.entries.length > 0) yield page.entries;
           end = page.end;
         }
       },
@@ -119,14 +120,14 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
    * Returns what a watcher lacks that has everything up to `since`: for most watchers the positions of the
    * read before. One that was slower, or comes from another replica, has others.
    */
-  function changesSince({ changes }: Read, since: string): AsyncIterable<TokenStateEntries> {
+  function changesSince({ changes }: Read, since: string): AsyncIterable<Buffer> {
     const found = changes.get(since) ?? readPages(since);
     changes.set(since, found);
     return found;
   }
 
   /** Yields what a watcher lacks at a read: the whole state of at most a minute ago, and the changes since. */
-  async function* missing(read: Read, since: string | undefined): AsyncGenerator<TokenStateEntries> {
+  async function* missing(read: Read, since: string | undefined): AsyncGenerator<Buffer> {
     let known = since;
     if (known === undefined) {
       whole ??= { at: read.at, positions: read.positions, pages: readPages(undefined) };
@@ -188,7 +189,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         if (performance.now() - read.at > HEARTBEAT_MS) continue;
         const kids = read.tokenKeys.map(({ kid }) => kid).join();
         const tokenKeys = kids === sentKeys ? [] : read.tokenKeys;
-        yield { cursor: read.cursor, reset, complete: true, tokenKeys, entries: undefined };
+        yield { cursor: read.cursor, reset, complete: true, tokenKeys, entries: NO_ENTRIES };
         sentKeys = kids;
       }
     },

@@ -17,7 +17,7 @@ it("an ephemeral token names its request and both keys of the new device, and en
   const tokens = createTokens({ keys, issuer, clock });
   const state = createTokenState({ clock });
   const tokenKeys = [{ kid: "k", jwkJson: JSON.stringify(publicKey.export({ format: "jwk" })) }];
-  state.apply({ cursor: "", reset: true, complete: true, tokenKeys, entries: undefined });
+  state.apply({ cursor: "", reset: true, complete: true, tokenKeys, entries: Buffer.alloc(0) });
   const { verify } = createTokenVerifier(state, { issuer, clock });
 
   const signIn = {
