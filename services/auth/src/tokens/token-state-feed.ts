@@ -126,7 +126,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
     return found;
   }
 
-  /** Yields what a watcher lacks at a read: the whole state of at most a minute ago, and the changes since. */
+  /** Yields what a watcher lacks at a read: a whole state of the last minute, and the changes since. */
   async function* missing(read: Read, since: string | undefined): AsyncGenerator<Buffer> {
     let known = since;
     if (known === undefined) {
