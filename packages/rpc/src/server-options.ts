@@ -17,7 +17,7 @@ export interface RpcServerOptions {
   deadlines?: Readonly<Record<string, number>>;
   /**
    * Milliseconds after which a connection takes no further calls; running ones end in peace. Its client then
-   * resolves the name again and finds replicas that are new. Default 20000, up to a tenth more or less.
+   * resolves the name again and finds replicas that are new. Default 22500, up to a tenth more or less.
    */
   connectionAgeMs?: number;
   /** Bytes of one message. Default 1 MiB. */
