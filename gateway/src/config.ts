@@ -1,6 +1,7 @@
 import { isWebViewOrigin } from "@countersign/keys";
 import { dialAddress, type Env, listenAddress, loadEnv, loadTlsFromEnv, sharedEnv } from "@countersign/runtime";
 import { z } from "zod";
+import { loadChainNodes } from "./chain-nodes/chain-nodes-file.ts";
 
 /** A comma-separated list; absent is empty. */
 const list = z
@@ -40,6 +41,10 @@ const schema = z.object({
   CS_SIGNER_ADDRESS: dialAddress.default("127.0.0.1:5005"),
   /** Auth's HTTPS listener for its public keys. */
   CS_AUTH_HTTP_ADDRESS: listenAddress.default("127.0.0.1:5101"),
+  /** JSON with the chain nodes that requests are passed on to; absent: none. */
+  GATEWAY_CHAIN_NODES_FILE: z.string().optional(),
+  /** Requests of one account to chain nodes in a minute of one process. */
+  GATEWAY_CHAIN_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(600),
   AUTH_ISSUER: z.string().min(1),
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
 });
@@ -61,6 +66,9 @@ export function loadConfig(env: Env) {
     issuer: settings.AUTH_ISSUER,
     allowedOrigins: settings.GATEWAY_ALLOWED_ORIGINS,
     trustedProxies: settings.GATEWAY_TRUSTED_PROXIES,
+    chainNodes:
+      settings.GATEWAY_CHAIN_NODES_FILE === undefined ? undefined : loadChainNodes(settings.GATEWAY_CHAIN_NODES_FILE),
+    chainRequestsPerMinute: settings.GATEWAY_CHAIN_REQUESTS_PER_MINUTE,
     eventsHeartbeatMs: settings.GATEWAY_EVENTS_HEARTBEAT_MS,
     coalesceCalls: settings.CS_COALESCE_CALLS === "true",
     requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",

@@ -1,6 +1,7 @@
 import { createTokenVerifier, watchTokenState } from "@countersign/access-tokens";
 import { asOperation, internalName } from "@countersign/core";
 import { runService } from "@countersign/runtime";
+import { createChainProxy } from "./chain-nodes/chain-proxy.ts";
 import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
 import { loadConfig } from "./config.ts";
@@ -30,7 +31,9 @@ await runService({
     const upstream = { address: config.authHttpAddress, serverName: internalName("auth"), tls: config.tls };
     const tokenKeys = createTokenKeysSource(upstream, { clock, logger });
     onClose("token-keys", tokenKeys.close);
+    const { chainNodes: nodes, chainRequestsPerMinute: perMinute } = config;
     const app = createApp({
+      chainProxy: nodes && createChainProxy({ nodes, verifier, clock, logger, perMinute }),
       routes,
       pages: [...createPages(createOpenApi(routes)), createJwksPage(tokenKeys)],
       verifier,

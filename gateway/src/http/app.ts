@@ -21,6 +21,8 @@ export interface AppParts extends RouteParts {
   routes: readonly Route[];
   pages: readonly Page[];
   observe: ObserveRequest;
+  /** Passes requests to chain nodes on; absent: there is no `/chain/v1`. */
+  chainProxy?: RequestHandler | undefined;
   /** Origins of browsers that may call; empty: none. */
   allowedOrigins: readonly string[];
   /** Addresses and networks (CIDR) whose X-Forwarded-For is trusted; empty: none. */
@@ -51,6 +53,7 @@ export function createApp(parts: AppParts): Express {
     for (const [method, handler] of handlers) route[method](handler);
     route.all(rejectMethod([...handlers.keys()]));
   }
+  if (parts.chainProxy !== undefined) app.use("/chain/v1", parts.chainProxy);
   app.use(() => {
     throw new AppError("RouteNotFound");
   });

@@ -1,7 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { AppError, type VerifiedToken } from "@countersign/core";
+import { AppError, systemClock, type VerifiedToken } from "@countersign/core";
 import { createLogger } from "@countersign/runtime";
+import type { ChainNode } from "../chain-nodes/chain-nodes-file.ts";
+import { createChainProxy } from "../chain-nodes/chain-proxy.ts";
 import { createApp, type ObserveRequest, type Page } from "../http/app.ts";
 import type { TokenVerifier } from "../http/authenticate.ts";
 import { createPages } from "../http/pages.ts";
@@ -26,6 +28,8 @@ export interface TestGatewayOptions {
   heartbeatMs?: number;
   pages?: Page[];
   observe?: ObserveRequest;
+  chainNodes?: Record<string, ChainNode>;
+  chainRequestsPerMinute?: number;
 }
 
 /** The whole HTTP application on a free port, with fake services behind it. */
@@ -34,11 +38,19 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
   const routes = createRoutes(services.clients, { requireLoginToken: options.requireLoginToken ?? true });
   const samples: { method: string; route: string; status: number }[] = [];
   const stopping = new AbortController();
+  const logger = createLogger({ name: "gateway", level: "silent" });
   const app = createApp({
     routes,
+    chainProxy: createChainProxy({
+      nodes: new Map(Object.entries(options.chainNodes ?? {})),
+      verifier: fakeVerifier,
+      clock: systemClock,
+      logger,
+      perMinute: options.chainRequestsPerMinute ?? 1_000,
+    }),
     pages: [...createPages(createOpenApi(routes)), ...(options.pages ?? [])],
     verifier: fakeVerifier,
-    logger: createLogger({ name: "gateway", level: "silent" }),
+    logger,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stopping: stopping.signal,
     observe: options.observe ?? (({ method, route, status }) => samples.push({ method, route, status })),

@@ -1,0 +1,16 @@
+import { readJsonFile } from "@countersign/runtime";
+import { z } from "zod";
+
+const node = z.strictObject({
+  /** Base URL of the Access API (REST); it may contain a provider's key. */
+  url: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, "")),
+  /** Headers that the gateway adds, such as a provider's key. */
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string().regex(/^[\x20-\x7e]*$/)).default({}),
+});
+
+/** A chain node that requests are passed on to. */
+export type ChainNode = z.output<typeof node>;
+
+/** Reads the file that GATEWAY_CHAIN_NODES_FILE names: nodes by chain name. Errors: ConfigError. */
+export const loadChainNodes = (path: string): Map<string, ChainNode> =>
+  new Map(Object.entries(readJsonFile(path, z.record(z.string().regex(/^[\w.-]{1,64}$/), node))));

@@ -1,0 +1,111 @@
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
+import { AppError, type Clock, type Logger, limitPerMinute, unknownChain } from "@countersign/core";
+import type { Request, RequestHandler, Response } from "express";
+import { createProxyMiddleware } from "http-proxy-middleware";
+import { authenticate, type TokenVerifier } from "../http/authenticate.ts";
+import { sendProblem } from "../http/problems.ts";
+import type { ChainNode } from "./chain-nodes-file.ts";
+import { readChainRequest } from "./chain-requests.ts";
+
+export interface ChainProxyOptions {
+  /** By chain name. */
+  nodes: ReadonlyMap<string, ChainNode>;
+  verifier: TokenVerifier;
+  clock: Clock;
+  logger: Logger;
+  /** Requests of one account in a minute of this process. */
+  perMinute: number;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_SOCKETS = 128;
+/** Headers of a request that a node gets, beside those of its own connection and of the provider. */
+const REQUEST_HEADERS = ["accept", "content-type", "content-length"];
+const ANSWER_HEADERS = ["content-type", "content-length"];
+/** Every session may read the chain and submit: also an ephemeral one, and a recovery key's. */
+const TOKEN_RULE = { token: "ephemeral", recover: true } as const;
+
+/**
+ * Creates the handler below `/chain/v1`. It passes requests to chain nodes on, so that apps need one base URL and no provider's key: those of
+ * `readChainRequest`, from an account with an access token and within its limit. The node gets no token,
+ * cookie or address of the client, and the client gets the node's body and its type.
+ * Errors: RouteNotFound, UnknownChain, InvalidRequest, those of the access token, RateLimited, Unavailable.
+ */
+export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: ChainProxyOptions): RequestHandler {
+  const limit = limitPerMinute(clock);
+  const proxies = new Map([...nodes].map(([name, node]) => [name, createNodeProxy(node, logger)]));
+  return (request, response, next) => {
+    const found = readChainRequest(request.method, request.url);
+    if (found === undefined) throw new AppError("RouteNotFound");
+    response.locals.route = `/chain/v1/{chainName}${found.pattern}`;
+    response.locals.takesToken = true;
+    const token = authenticate(TOKEN_RULE, request.headersDistinct.authorization ?? [], verifier)!;
+    limit(verifier.verify(token).accountId, perMinute);
+    requirePlainBody(request);
+    const proxy = proxies.get(found.chainName);
+    if (proxy === undefined) throw unknownChain(found.chainName, nodes.keys());
+    request.url = found.path;
+    const { headers } = request;
+    request.headers = Object.fromEntries(
+      REQUEST_HEADERS.flatMap((name) => (headers[name] ? [[name, headers[name]]] : [])),
+    );
+    return proxy(request, response, next);
+  };
+}
+
+/** Requires a body of known length where one belongs, and none elsewhere: nothing can follow it unseen. */
+function requirePlainBody({ method, headers }: Request): void {
+  const length = Number(headers["content-length"] ?? 0);
+  if (headers["transfer-encoding"] !== undefined || (method === "POST") !== length > 0)
+    throw new AppError("InvalidRequest", {
+      detail: method === "POST" ? "Send a body with Content-Length" : "This path takes no body",
+    });
+  if (method === "POST" && headers["content-type"]?.split(";")[0]?.trim() !== "application/json")
+    throw new AppError("UnsupportedMediaType", { detail: "Send application/json" });
+}
+
+function createNodeProxy({ url, headers }: ChainNode, logger: Logger) {
+  const unavailable = (response: Response, err: unknown) => {
+    logger.warn({ err, requestId: response.locals.requestId }, "a chain node gave no usable answer");
+    if (response.headersSent) response.destroy();
+    else sendProblem(response, new AppError("Unavailable", { retryAfterSeconds: 1 }));
+  };
+  const { Agent } = url.startsWith("https:") ? https : http;
+  return createProxyMiddleware<Request, Response>({
+    target: url,
+    headers,
+    agent: new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS }),
+    changeOrigin: true,
+    xfwd: false,
+    proxyTimeout: TIMEOUT_MS,
+    selfHandleResponse: true,
+    // Its own error handler answers with a text.
+    ejectPlugins: true,
+    plugins: [
+      (server) => {
+        server.on("proxyRes", (answer, _request, response) => passOn(answer, response, unavailable));
+        server.on("error", (error, _request, response) => unavailable(response as Response, error));
+      },
+    ],
+  });
+}
+
+/** Sends a node's answer; answers Unavailable where it is about us, such as a rejected provider key. */
+function passOn(
+  answer: IncomingMessage,
+  response: Response,
+  unavailable: (response: Response, err: unknown) => void,
+): void {
+  const { statusCode = 0, headers } = answer;
+  const isAnswer = (statusCode >= 200 && statusCode < 300) || statusCode === 400 || statusCode === 404;
+  if (!isAnswer) {
+    answer.resume();
+    unavailable(response, new Error(`the chain node answered ${statusCode}`));
+    return;
+  }
+  response.status(statusCode);
+  for (const name of ANSWER_HEADERS) if (headers[name] !== undefined) response.setHeader(name, headers[name]);
+  answer.once("error", () => response.destroy());
+  answer.pipe(response);
+}
