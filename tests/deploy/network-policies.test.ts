@@ -34,7 +34,7 @@ function isIntended(from: End, to: End, port: string): boolean {
 
 /** Where each process may connect to outside of the chart, by port. */
 const OUTSIDE: Record<string, string[]> = {
-  gateway: ["dns:53"],
+  gateway: ["dns:53", "internet:443"],
   auth: ["dns:53", "internet:4222", "internet:443", "internet:5432"],
   device: ["dns:53", "internet:4222", "internet:443", "internet:465", "internet:5432", "internet:587"],
   key: ["dns:53", "internet:4222", "internet:5432"],
@@ -83,6 +83,12 @@ describe("reachability", () => {
         .sort(),
     ).toEqual(Object.keys(OUTSIDE).sort());
     expect(differences(objects, policies)).toEqual([]);
+  });
+
+  it("of the gateway has no chain nodes where it passes nothing on to them", () => {
+    const without = render({ ...EVERYTHING, "secrets.gateway": "" });
+    const rules = without.filter(({ kind }) => kind === "NetworkPolicy");
+    expect(differences(without, rules)).toEqual(["gateway reaches dns:53"]);
   });
 
   it("differs when any rule or policy is missing, and when any rule is wider", () => {

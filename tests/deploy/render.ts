@@ -50,6 +50,7 @@ export const EVERYTHING: Values = {
   "gatewayApi.className": "example",
   "podMonitor.enabled": true,
   policy: { version: "1" },
+  "secrets.gateway": "countersign-gateway",
   networks: [{ chainName: "flow-mainnet" }],
   "certificates.backends": ["demo-backend"],
   "networkPolicy.backends": { "demo-backend": [{ podSelector: { matchLabels: { app: "demo-backend" } } }] },

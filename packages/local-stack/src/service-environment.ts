@@ -122,6 +122,17 @@ async function networksFileFor(process: string, input: EnvironmentInput): Promis
   return file;
 }
 
+/** Writes the chain nodes that a gateway passes requests on to, from the networks file. Returns the file. */
+function chainNodesFile(process: string, networksFile: string, stateDir: string): string {
+  const { networks } = JSON.parse(readFileSync(networksFile, "utf8")) as {
+    networks: { chainName: string; accessNode: string }[];
+  };
+  const nodes = Object.fromEntries(networks.map(({ chainName, accessNode }) => [chainName, { url: accessNode }]));
+  const file = join(stateDir, `chain-nodes-${process}.json`);
+  writeFileSync(file, `${JSON.stringify(nodes, null, 2)}\n`);
+  return file;
+}
+
 /** Returns the whole environment of a process: the same settings as in the cluster, with local values. */
 export async function serviceEnvironment(
   name: ProgramName,
@@ -144,6 +155,7 @@ export async function serviceEnvironment(
     const addresses = replicas.map((own, index) => route(processName(service, index), `127.0.0.1:${own[service]}`));
     peers[`CS_${service.toUpperCase()}_ADDRESS`] = (await Promise.all(addresses)).join(",");
   }
+  const networksFile = await networksFileFor(process, input);
   return {
     ...baseEnvironment(),
     NODE_OPTIONS: nodeOptions(),
@@ -155,14 +167,17 @@ export async function serviceEnvironment(
     ...(limited.includes(name) ? { [`${prefix}_LIMIT_SCALE`]: "100" } : {}),
     ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: await routeUrl("postgres", input.databaseUrl(name)) }),
     AUTH_ISSUER: input.gateway,
-    ...(name === "gateway" ? allowedOrigins(input.allowedOrigins) : {}),
+    ...(name === "gateway" && {
+      ...allowedOrigins(input.allowedOrigins),
+      GATEWAY_CHAIN_NODES_FILE: chainNodesFile(process, networksFile, stateDir),
+    }),
     // One address only: a gateway's page of public keys bears auth's first replica being away.
     CS_AUTH_HTTP_ADDRESS: await route("auth-http", `127.0.0.1:${(replicas[0] as Ports).authHttp}`),
     CS_NATS_URL: await routeUrl("nats", input.natsUrl),
     CS_TLS_CA: tls.ca,
     CS_TLS_CERT: tls.cert,
     CS_TLS_KEY: tls.key,
-    CS_NETWORKS_FILE: await networksFileFor(process, input),
+    CS_NETWORKS_FILE: networksFile,
     CS_PASSKEYS_FILE: stateFiles(stateDir).passkeys,
     CS_PEERS_FILE: join(root, "deploy/peers.json"),
     ...ownSettings(name, process, stateDir, ports),

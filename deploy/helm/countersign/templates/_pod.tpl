@@ -68,6 +68,9 @@ spec:
         {{- $_ := set $env (printf "%s_DATABASE_URL_FILE" $component.prefix) "/etc/countersign/secret/database-url" }}
         {{- $_ := set $env "CS_NATS_URL" $values.nats.url }}
         {{- end }}
+        {{- if and (eq $name "gateway") $values.secrets.gateway }}
+        {{- $_ := set $env "GATEWAY_CHAIN_NODES_FILE" "/etc/countersign/secret/chain-nodes.json" }}
+        {{- end }}
         {{- if and (eq $name "signer") $values.policy }}
         {{- $_ := set $env "SIGNER_POLICY_FILE" "/etc/countersign/policy/policy.json" }}
         {{- end }}
@@ -98,7 +101,7 @@ spec:
       volumeMounts:
         - { name: tls, mountPath: /etc/countersign/tls, readOnly: true }
         - { name: config, mountPath: /etc/countersign/config, readOnly: true }
-        {{- if has "postgres" $component.destinations }}
+        {{- if get $values.secrets $name }}
         - { name: secret, mountPath: /etc/countersign/secret, readOnly: true }
         {{- end }}
         {{- if eq $name "signer" }}
@@ -119,7 +122,7 @@ spec:
           {{- range concat (list "peers.json") $component.config }}
           - { key: {{ . }}, path: {{ . }} }
           {{- end }}
-    {{- if has "postgres" $component.destinations }}
+    {{- if get $values.secrets $name }}
     - { name: secret, secret: { secretName: {{ index $values.secrets $name }}, defaultMode: 0440 } }
     {{- end }}
     {{- if eq $name "signer" }}
