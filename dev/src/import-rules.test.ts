@@ -119,6 +119,7 @@ const refused: [rule: string, file: string, source: string][] = [
   ["service/rpc", "services/auth/src/rpc/postgres.ts", 'import { sql } from "@countersign/postgres";'],
   ["service/commands", "services/auth/src/commands/rpc.ts", 'import type { R } from "../rpc/r.ts";'],
   ["gateway/clients", "gateway/src/clients/http.ts", 'import type { R } from "../http/route.ts";'],
+  ["gateway/chain-nodes", "gateway/src/chain-nodes/routes.ts", 'import { once } from "../routes/rpc.ts";'],
   ["gateway/http", "gateway/src/http/routes.ts", 'import { once } from "../routes/rpc.ts";'],
   ["gateway/routes", "gateway/src/routes/config.ts", 'import type { C } from "../config.ts";'],
   ["unlisted-folder", "services/key/src/helpers/a.ts", 'import { AppError } from "@countersign/core";'],

@@ -54,6 +54,7 @@ export const SERVICE_FOLDERS: readonly Folder[] = [
 export const GATEWAY_FOLDERS: readonly Folder[] = [
   ["clients", "", "core|proto|rpc|runtime"],
   ["http", "clients", "core|http-api|rpc|runtime"],
+  ["chain-nodes", "http", "core|runtime"],
   ["routes", "http|clients\\.ts", "core|http-api|keys|proto|rpc"],
 ];
 

@@ -29,7 +29,7 @@ const TOKEN_RULE = { token: "ephemeral", recover: true } as const;
 /**
  * Creates the handler below `/chain/v1`. It passes requests to chain nodes on, so that apps need one base URL
  * and no provider's key: those of `readChainRequest`, from an account with an access token and within its
- * limit. The node gets no token, cookie or address of the client; the client gets the node's body and its type.
+ * limit. The node gets no token, cookie or address of the client; the client gets the node's body and type.
  * Errors: RouteNotFound, UnknownChain, InvalidRequest, those of the access token, RateLimited, Unavailable.
  */
 export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: ChainProxyOptions): RequestHandler {
