@@ -79,8 +79,11 @@ async function build(engine: Engine, target: Target, output: string, extra: read
   }
 }
 
-const sizeOf = async (image: string, { env }: Engine): Promise<number> =>
-  Number(await run("docker", ["image", "inspect", "--format", "{{.Size}}", image], { env }));
+/** Returns the megabytes of an image's files. `docker images` adds the compressed layers to them. */
+export async function sizeOf(image: string, { env }: Engine): Promise<number> {
+  const command = ["run", "--rm", "--network", "none", "--user", "0", "--entrypoint", "du", image, "-xsBMB", "/"];
+  return Number.parseInt(await run("docker", command, { env }), 10);
+}
 
 /**
  * Builds the images into the engine, and writes the bills of materials of those for production to
@@ -94,8 +97,7 @@ async function buildAll(engine: Engine, tag: string, pinned: readonly string[]):
     const started = performance.now();
     const digest = await build(engine, target, `type=image,name=${image}`, pinned);
     const seconds = Math.round((performance.now() - started) / 1000);
-    const megabytes = Math.round((await sizeOf(image, engine)) / 1e6);
-    console.log(`${image}  ${digest}  ${megabytes} MB  (${seconds} s)`);
+    console.log(`${image}  ${digest}  ${await sizeOf(image, engine)} MB  (${seconds} s)`);
     const sbom = await run("docker", ["run", "--rm", "--entrypoint", "cat", image, "/app/sbom.cdx.json"], {
       env: engine.env,
     });

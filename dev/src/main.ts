@@ -54,9 +54,12 @@ const commands: Command[] = [
     run: async ({ values }) => (await import("./images.ts")).images(values),
   }),
   command({
-    usage: "test:compose -- [--keep]",
+    usage: "test:compose -- [--keep] [--host-tools]",
     about: "Runs docker-compose.yml on a Docker engine and lets every container crash.",
-    options: { keep: { type: "boolean", default: false } },
+    options: {
+      keep: { type: "boolean", default: false },
+      "host-tools": { type: "boolean", default: false },
+    },
     run: async ({ values }) => (await import("./test-compose.ts")).testCompose(values),
   }),
   command({

