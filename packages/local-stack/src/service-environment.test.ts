@@ -1,17 +1,25 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { serviceEnvironment } from "./service-environment.ts";
 import { type Ports, portTable } from "./settings.ts";
 
 const ports = Object.fromEntries(Object.entries(portTable).map(([name, { port }]) => [name, port])) as Ports;
 
+const stateDir = mkdtempSync(join(tmpdir(), "countersign-environment-"));
+const networksFile = join(stateDir, "networks.json");
+writeFileSync(networksFile, '{"networks": [{"chainName": "flow-emulator", "accessNode": "http://127.0.0.1:8888"}]}');
+afterAll(() => rmSync(stateDir, { recursive: true }));
+
 const environmentOf = (name: "gateway" | "auth", allowedOrigins?: string[]) =>
   serviceEnvironment(name, 0, {
-    stateDir: "/state",
+    stateDir,
     replicas: [ports],
     gateway: "http://localhost:8080",
     ...(allowedOrigins && { allowedOrigins }),
     natsUrl: "nats://127.0.0.1:4222",
-    networksFile: "/state/networks.json",
+    networksFile,
     databaseUrl: (service) => `postgres://localhost/${service}`,
   });
 
@@ -32,4 +40,10 @@ describe("GATEWAY_ALLOWED_ORIGINS", () => {
     vi.stubEnv("GATEWAY_ALLOWED_ORIGINS", "capacitor://localhost");
     expect(await environmentOf("auth", ["http://localhost:8090"])).not.toHaveProperty("GATEWAY_ALLOWED_ORIGINS");
   });
+});
+
+it("the gateway passes requests on to the nodes of the networks file, and no other process does", async () => {
+  const { GATEWAY_CHAIN_NODES_FILE: file } = await environmentOf("gateway");
+  expect(JSON.parse(readFileSync(file!, "utf8"))).toEqual({ "flow-emulator": { url: "http://127.0.0.1:8888" } });
+  expect(await environmentOf("auth")).not.toHaveProperty("GATEWAY_CHAIN_NODES_FILE");
 });
