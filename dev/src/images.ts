@@ -9,8 +9,14 @@ import { type Engine, findEngine } from "./docker/engine.ts";
 
 /** Targets of deploy/Dockerfile; the images are called countersign/<target>. */
 const TARGETS = ["service", "migrate", "local-stack"] as const;
-/** The ones for production, whose builds are compared. */
-const PRODUCTION = ["service", "migrate"] as const;
+/**
+ * The ones for production, whose builds are compared, with their option for a new build. Both begin with the
+ * same stages, which the build of the service makes again.
+ */
+const PRODUCTION = [
+  ["service", "--no-cache"],
+  ["migrate", "--no-cache-filter=migrate-files,migrate"],
+] as const;
 type Target = (typeof TARGETS)[number];
 
 const LOCK = join(root, "deploy/base-images.json");
@@ -29,12 +35,12 @@ function baseImages(): [argument: string, image: string][] {
   return [...text.matchAll(/^ARG (\w+_IMAGE)=(\S+)$/gm)].map((match) => [match[1] as string, match[2] as string]);
 }
 
-/** Returns the arguments that pin the base images whose digests are known. */
-function pins(): string[] {
+/** Returns the arguments that pin the base images; undefined where a digest is not known. */
+function pins(): string[] | undefined {
   const { digests } = readLock();
-  return baseImages().flatMap(([argument, image]) =>
-    digests[image] ? ["--build-arg", `${argument}=${image}@${digests[image]}`] : [],
-  );
+  const images = baseImages();
+  if (images.some(([, image]) => digests[image] === undefined)) return undefined;
+  return images.flatMap(([argument, image]) => ["--build-arg", `${argument}=${image}@${digests[image]}`]);
 }
 
 /** Asks the registry for the digests of the base images and writes them to deploy/base-images.json. */
@@ -57,22 +63,30 @@ async function sourceDate(): Promise<string> {
   return (await run("git", ["log", "-1", "--format=%ct"])).trim();
 }
 
-/** Builds a target to `output` and returns the image's digest. */
-async function build(engine: Engine, target: Target, output: string, extra: readonly string[]): Promise<string> {
+/** Builds a target, whose archive is handed to `use`, and returns the image's digest. */
+async function build(
+  { env }: Engine,
+  target: Target,
+  options: readonly string[],
+  use: (archive: string) => Promise<unknown> = async () => undefined,
+): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), "countersign-image-"));
+  const archive = join(scratch, "image.tar");
   const metadata = join(scratch, "metadata.json");
-  const epoch = await sourceDate();
   try {
+    const epoch = `SOURCE_DATE_EPOCH=${await sourceDate()}`;
     await run(
       "docker",
       [
         ...["buildx", "build", "--file", "deploy/Dockerfile", "--target", target, "--progress", "plain"],
         // Attestations name the time of the build.
-        ...["--provenance=false", "--sbom=false", "--build-arg", `SOURCE_DATE_EPOCH=${epoch}`, ...extra],
-        ...["--output", `${output},rewrite-timestamp=true`, "--metadata-file", metadata, "."],
+        ...["--provenance=false", "--sbom=false", "--build-arg", epoch, ...options],
+        // Not straight into the engine: that cannot rewrite the times of files.
+        ...["--output", `type=docker,dest=${archive},rewrite-timestamp=true`, "--metadata-file", metadata, "."],
       ],
-      { env: { ...engine.env, SOURCE_DATE_EPOCH: epoch } },
+      { env },
     );
+    await use(archive);
     return JSON.parse(readFileSync(metadata, "utf8"))["containerimage.digest"];
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -95,7 +109,8 @@ async function buildAll(engine: Engine, tag: string, pinned: readonly string[]):
   for (const target of TARGETS) {
     const image = `countersign/${target}:${tag}`;
     const started = performance.now();
-    const digest = await build(engine, target, `type=image,name=${image}`, pinned);
+    const load = (archive: string) => run("docker", ["load", "--input", archive], { env: engine.env });
+    const digest = await build(engine, target, [...pinned, "--tag", image], load);
     const seconds = Math.round((performance.now() - started) / 1000);
     console.log(`${image}  ${digest}  ${await sizeOf(image, engine)} MB  (${seconds} s)`);
     const sbom = await run("docker", ["run", "--rm", "--entrypoint", "cat", image, "/app/sbom.cdx.json"], {
@@ -108,20 +123,15 @@ async function buildAll(engine: Engine, tag: string, pinned: readonly string[]):
 
 /** Builds the images for production twice from nothing and compares their digests. */
 async function checkReproducible(engine: Engine, pinned: readonly string[]): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-images-"));
+  const first = new Map<Target, string>();
   const different: string[] = [];
-  try {
-    for (const target of PRODUCTION) {
-      const digests: string[] = [];
-      for (const turn of [1, 2]) {
-        const output = `type=oci,dest=${join(folder, `${target}-${turn}.tar`)}`;
-        digests.push(await build(engine, target, output, [...pinned, "--no-cache"]));
-        console.log(`countersign/${target}, build ${turn}: ${digests.at(-1)}`);
-      }
-      if (digests[0] !== digests[1]) different.push(target);
+  for (const turn of [1, 2]) {
+    for (const [target, again] of PRODUCTION) {
+      const digest = await build(engine, target, [...pinned, again]);
+      console.log(`countersign/${target}, build ${turn}: ${digest}`);
+      if (turn === 1) first.set(target, digest);
+      else if (digest !== first.get(target)) different.push(target);
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
   }
   if (different.length > 0) throw new Failure(`two builds of ${different.join(" and ")} have different digests.`);
   console.log("reproducible: two builds from nothing have one digest each");
@@ -139,10 +149,10 @@ export async function images(options: ImagesOptions): Promise<void> {
   const say = (line: string) => console.log(line);
   const engine = await findEngine(say);
   if (options.pin) return pin(engine);
-  const pinned = options.unpinned ? [] : pins();
-  if (pinned.length === 0) {
+  const pinned = options.unpinned ? undefined : pins();
+  if (!pinned) {
     say("the base images are not pinned: `npm run images -- --pin` asks the registry for their digests");
     await ensureBaseImages(engine.env, say);
   }
-  await (options.check ? checkReproducible(engine, pinned) : buildAll(engine, options.tag, pinned));
+  await (options.check ? checkReproducible(engine, pinned ?? []) : buildAll(engine, options.tag, pinned ?? []));
 }

@@ -130,8 +130,10 @@ async function start(env: NodeJS.ProcessEnv): Promise<Engine> {
   child.unref();
   const deadline = performance.now() + STARTED_WITHIN_MS;
   while (versionOf(env, ["version", "--format", "{{.Server.Version}}"]) === undefined) {
-    if (child.exitCode !== null || performance.now() > deadline)
+    if (child.exitCode !== null || performance.now() > deadline) {
+      child.kill();
       throw new Failure(`dockerd did not start: see ${at("dockerd.log")}`);
+    }
     await sleep(500);
   }
   const stop = async () => {
