@@ -28,8 +28,8 @@ export const TRAFFIC: Traffic = {
       SELECT ${OTHER}, account, 'wallet', 'Wallet', 'ES256', ${DEVICE}, 'ES256', ${DEVICE}, at, at,
         at + interval '180 days', ${OTHER}, at + interval '30 days',
         CASE WHEN u.n = 0 THEN at + interval '14 days' END, CASE WHEN u.n = 0 THEN 'replaced' ELSE '' END FROM ${TWICE}`,
-    `INSERT INTO challenge (data, type, account_id, chain_name, app_id, app_name, expires_at, used_at)
-      SELECT md5(${OTHER}::text), 'device-key', account, 'flow-mainnet', 'wallet', 'Wallet', at + interval '5 minutes', at
+    `INSERT INTO challenge (data, type, account_id, chain_name, app_id, app_name, expires_at)
+      SELECT md5(${OTHER}::text), 'device-key', account, 'flow-mainnet', 'wallet', 'Wallet', at + interval '5 minutes'
       FROM ${TWICE} WHERE $3::int >= 0`,
     `INSERT INTO exchanged_code (code_hash, binding, keys, profile, expires_at)
       SELECT md5(${OTHER}::text), 'b', '{k}', '{}', at + interval '10 minutes' FROM ${TWICE} WHERE $3::int >= 0`,

@@ -72,35 +72,33 @@ export async function readAudit(stack: Stack): Promise<AuditChain[]> {
 
 /** Returns all databases, the stream, the audit log and the chain after one block, as they are now. */
 export async function readBooks(stack: Stack, chain: ReturnType<typeof chainReader>, after: bigint) {
-  const [identities, sagas, keys, devices, addresses, sessions, challenges, signIns, requests, additions] =
-    await Promise.all([
-      query<{ email: string; account_id: string }>(stack, "auth", "SELECT email, account_id FROM identity"),
-      query<{ account_id: string }>(stack, "auth", "SELECT account_id FROM sign_up"),
-      query<{ account_id: string; account_key: string; key_index: number }>(
-        stack,
-        "key",
-        "SELECT account_id, account_key, key_index FROM registration",
-      ),
-      query<{ account_id: string; public_key: string }>(stack, "device", "SELECT account_id, public_key FROM device"),
-      query<{ account_id: string; chain_type: string; address: string }>(stack, "account", "SELECT * FROM address"),
-      query<{ account_id: string; device_key: string }>(stack, "auth", "SELECT account_id, device_key FROM session"),
-      query<{ signer: string }>(stack, "auth", "SELECT signer FROM challenge WHERE used_at IS NOT NULL"),
-      query<{ id: string; user_key: string; transaction_id: string | null; finished_at: Date | null }>(
-        stack,
-        "auth",
-        "SELECT id, account_key AS user_key, transaction_id, finished_at FROM two_factor_sign_in",
-      ),
-      query<{ id: string; account_key: string; status: string; result_tx_id: string | null; key_index: number | null }>(
-        stack,
-        "device",
-        "SELECT id, account_key, status, result_tx_id, key_index FROM two_factor",
-      ),
-      query<{ account_id: string; user_key: string; state: string; transaction_id: string; key_index: number }>(
-        stack,
-        "account",
-        "SELECT account_id, user_key, state, transaction_id, key_index FROM key_addition",
-      ),
-    ]);
+  const [identities, sagas, keys, devices, addresses, sessions, signIns, requests, additions] = await Promise.all([
+    query<{ email: string; account_id: string }>(stack, "auth", "SELECT email, account_id FROM identity"),
+    query<{ account_id: string }>(stack, "auth", "SELECT account_id FROM sign_up"),
+    query<{ account_id: string; account_key: string; key_index: number }>(
+      stack,
+      "key",
+      "SELECT account_id, account_key, key_index FROM registration",
+    ),
+    query<{ account_id: string; public_key: string }>(stack, "device", "SELECT account_id, public_key FROM device"),
+    query<{ account_id: string; chain_type: string; address: string }>(stack, "account", "SELECT * FROM address"),
+    query<{ account_id: string; device_key: string }>(stack, "auth", "SELECT account_id, device_key FROM session"),
+    query<{ id: string; user_key: string; transaction_id: string | null; finished_at: Date | null }>(
+      stack,
+      "auth",
+      "SELECT id, account_key AS user_key, transaction_id, finished_at FROM two_factor_sign_in",
+    ),
+    query<{ id: string; account_key: string; status: string; result_tx_id: string | null; key_index: number | null }>(
+      stack,
+      "device",
+      "SELECT id, account_key, status, result_tx_id, key_index FROM two_factor",
+    ),
+    query<{ account_id: string; user_key: string; state: string; transaction_id: string; key_index: number }>(
+      stack,
+      "account",
+      "SELECT account_id, user_key, state, transaction_id, key_index FROM key_addition",
+    ),
+  ]);
   const [events, audit, keysAdded, accountsMade, transactions] = await Promise.all([
     readEvents(stack),
     readAudit(stack),
@@ -109,7 +107,7 @@ export async function readBooks(stack: Stack, chain: ReturnType<typeof chainRead
     chain.transactions(after),
   ]);
   return {
-    ...{ identities, sagas, keys, devices, addresses, sessions, challenges, signIns, requests, additions },
+    ...{ identities, sagas, keys, devices, addresses, sessions, signIns, requests, additions },
     ...{ events, audit, keysAdded, accountsMade, transactions },
   };
 }

@@ -17,8 +17,7 @@ free AS (
     AND (m.session).account_id NOT IN (SELECT account_id FROM gone)),
 live AS (
   SELECT data FROM challenge
-  WHERE data = ANY(ARRAY(SELECT challenge FROM free WHERE sign_count IS NOT NULL))
-    AND used_at IS NULL AND attempts < :maxAttempts::int),
+  WHERE data = ANY(ARRAY(SELECT challenge FROM free WHERE sign_count IS NOT NULL)) AND attempts < :maxAttempts::int),
 -- A counter that has not grown is of a copy, or of an answer that was overtaken.
 counted AS (
   INSERT INTO passkey_counter AS c (account_id, public_key, sign_count, updated_at)
@@ -28,10 +27,10 @@ counted AS (
     WHERE c.sign_count < EXCLUDED.sign_count OR (c.sign_count = 0 AND EXCLUDED.sign_count = 0)
   RETURNING account_id),
 used AS (
-  UPDATE challenge SET used_at = (SELECT max((session).created_at) FROM free)
+  DELETE FROM challenge
   WHERE data = ANY(ARRAY(SELECT challenge FROM free
       WHERE sign_count IS NULL OR (session).account_id IN (SELECT account_id FROM counted)))
-    AND used_at IS NULL AND attempts < :maxAttempts::int
+    AND attempts < :maxAttempts::int
   RETURNING data),
 opening AS MATERIALIZED (
   SELECT * FROM free WHERE challenge IS NULL OR challenge IN (SELECT data FROM used)),

@@ -55,7 +55,7 @@ export function postgresChallengeStore(postgres: Postgres): ChallengeStore {
   const find = createBatcher<string, Challenge | undefined>(async (data) => {
     const rows = await postgres.query<Row>(sql`
       SELECT data, type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at
-      FROM challenge WHERE data = ANY(${data}) AND used_at IS NULL AND attempts < ${MAX_WRONG_ANSWERS}`);
+      FROM challenge WHERE data = ANY(${data}) AND attempts < ${MAX_WRONG_ANSWERS}`);
     const found = new Map(rows.map((row) => [row.data, toChallenge(row)]));
     return data.map((each) => found.get(each));
   });
@@ -67,8 +67,7 @@ export function postgresChallengeStore(postgres: Postgres): ChallengeStore {
 
     async countWrongAnswer(data) {
       const counted = await postgres.execute(sql`
-        UPDATE challenge SET attempts = attempts + 1
-        WHERE data = ${data} AND used_at IS NULL AND attempts < ${MAX_WRONG_ANSWERS}`);
+        UPDATE challenge SET attempts = attempts + 1 WHERE data = ${data} AND attempts < ${MAX_WRONG_ANSWERS}`);
       return counted === 1;
     },
 
