@@ -38,7 +38,7 @@ const MAX_COMMIT_MS = 10_000;
  * The first poll after this process made a row, which commits later; each further poll comes after twice the
  * time. Rows that commit within this time share a transaction.
  */
-const FIRST_POLL_MS = 10;
+const FIRST_POLL_MS = 25;
 const MAX_BACKOFF_ATTEMPT = 8;
 
 /** Publishes rows; the results say which of them NATS acknowledged. */
