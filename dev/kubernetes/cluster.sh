@@ -7,7 +7,7 @@
 #   cluster.sh down         stops everything and removes its state
 #
 # The node is in a network namespace of its own (192.0.2.2; this machine is 192.0.2.1), with a containerd.
-# This machine reaches pods and Services by route; pods reach this machine as `host.countersign.internal`.
+# This machine reaches pods and Services by route.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=${XDG_CACHE_HOME:-$HOME/.cache}/countersign/kubernetes

@@ -61,5 +61,6 @@ export const EVERYTHING: Values = {
   "checkpoints.storageClassName": "emptyDir",
   "processes.auth.sidecars": [{ name: "proxy", image: "proxy:1" }],
   "image.pullSecrets": ["registry"],
+  hostAliases: [{ ip: "10.0.0.5", hostnames: ["nats.countersign.internal"] }],
   "image.service.digest": `sha256:${"0".repeat(64)}`,
 };

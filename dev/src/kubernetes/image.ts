@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  copyFileSync,
   cpSync,
   existsSync,
   globSync,
@@ -68,9 +69,13 @@ async function runtimeLayer(checkout: string): Promise<string> {
     const app = join(files, "app");
     for (const directory of [app, join(files, "etc"), join(files, "usr/local/bin")])
       mkdirSync(directory, { recursive: true });
+    writeFileSync(join(files, "etc/nsswitch.conf"), "hosts: files dns\n");
     writeFileSync(join(files, "etc/passwd"), "countersign:x:10001:10001::/app:/\n");
     cpSync(process.execPath, join(files, "usr/local/bin/node"));
-    for (const library of librariesOf(process.execPath)) cpSync(library, join(files, library), { dereference: true });
+    for (const library of librariesOf(process.execPath)) {
+      mkdirSync(join(files, dirname(library)), { recursive: true });
+      copyFileSync(library, join(files, library));
+    }
     const manifests = globSync(
       [
         "package.json",

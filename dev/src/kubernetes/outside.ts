@@ -8,7 +8,6 @@ import { certificateNames, tlsFiles } from "@countersign/local-stack/certificate
 import { executeSql } from "@countersign/local-stack/databases.ts";
 import { stateFiles } from "@countersign/local-stack/service-environment.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
-import { HOST } from "./cluster.ts";
 import type { ImageNames } from "./image.ts";
 
 export const NAMESPACE = "countersign";
@@ -26,12 +25,12 @@ export interface Outside {
 }
 
 /** Forwards connections from the cluster to a server on this machine's loopback address. */
-function forward(port: number): Promise<Server> {
+function forward(port: number, host: string): Promise<Server> {
   const server = createServer((socket) => {
     pipeline(socket, connect(port, "127.0.0.1"), socket, () => undefined);
   });
   return new Promise((resolve, reject) => {
-    server.once("error", reject).listen(port, HOST, () => resolve(server));
+    server.once("error", reject).listen(port, host, () => resolve(server));
   });
 }
 
@@ -43,7 +42,7 @@ const secret = (name: string, data: Record<string, string | Buffer>) => ({
 });
 
 /** Runs deploy/postgres/roles.sql under other names, since the local stack has these. Returns the URLs. */
-async function createRoles(adminUrl: string) {
+async function createRoles(adminUrl: string, host: string) {
   const text = readFileSync(join(root, "deploy/postgres/roles.sql"), "utf8").replaceAll("countersign_", "cluster_");
   const statements = text
     .replaceAll(/^--.*$/gm, "")
@@ -54,27 +53,30 @@ async function createRoles(adminUrl: string) {
   const roles = services.flatMap((service) => [`cluster_${service}_owner`, `cluster_${service}`]);
   await executeSql(adminUrl, [...statements, ...roles.map((role) => `ALTER ROLE ${role} PASSWORD '${password}'`)]);
   const port = new URL(adminUrl).port;
-  return (service: string, role: string) => `postgresql://${role}:${password}@${HOST}:${port}/cluster_${service}`;
+  return (service: string, role: string) => `postgresql://${role}:${password}@${host}:${port}/cluster_${service}`;
 }
 
-/** The chart's values for images that are only in the cluster's own store. */
+/** The chart's values for images that are in the cluster already. */
 export const imageValues = ({ service, migrate, tag }: ImageNames) => ({
   service: { repository: service },
   migrate: { repository: migrate },
   tag,
-  pullPolicy: "Never",
+  pullPolicy: "IfNotPresent",
 });
 
-/** Starts what is outside of the cluster and returns how the chart reaches it. */
-export async function startOutside(stateDir: string, image: ImageNames): Promise<Outside> {
+/**
+ * Starts the servers outside of the cluster and returns how the chart reaches them: at `host`, an address of
+ * this machine that pods reach.
+ */
+export async function startOutside(stateDir: string, host: string, image: ImageNames): Promise<Outside> {
   const say = (line: string) => console.log(`        ${line}`);
   const stack = await startStack({ stateDir, freePorts: true, throwAway: true, programs: [], say });
   const { postgres, nats, chains, gateway } = stack.stack;
   const portOf = (url: string) => Number(new URL(url).port);
   const chainPort = portOf(chains[0]!.accessNode);
   const ports = [portOf(postgres), portOf(nats), chainPort, providerPort(stack)];
-  const forwards = await Promise.all(ports.map(forward));
-  const urlOf = await createRoles(postgres);
+  const forwards = await Promise.all(ports.map((port) => forward(port, host)));
+  const urlOf = await createRoles(postgres, host);
   const files = stateFiles(stateDir);
   const databaseUrl = (service: string) => urlOf(service, `cluster_${service}`);
   const json = (path: string) =>
@@ -110,10 +112,10 @@ export async function startOutside(stateDir: string, image: ImageNames): Promise
   ];
   const { networks } = json(files.networks) as { networks: object[] };
   const here = (...numbers: number[]) => ({
-    to: [{ ipBlock: { cidr: `${HOST}/32` } }],
+    to: [{ ipBlock: { cidr: `${host}/32` } }],
     ports: numbers.map((port) => ({ port })),
   });
-  const listening = `require('net').createServer(s=>require('stream').pipeline(s,require('net').connect(${providerPort(stack)},'${HOST}'),s,()=>{})).listen(${providerPort(stack)},'127.0.0.1')`;
+  const listening = `require('net').createServer(s=>require('stream').pipeline(s,require('net').connect(${providerPort(stack)},'${host}'),s,()=>{})).listen(${providerPort(stack)},'127.0.0.1')`;
   return {
     stack,
     secrets,
@@ -121,10 +123,11 @@ export async function startOutside(stateDir: string, image: ImageNames): Promise
       issuer: gateway,
       image: imageValues(image),
       certificates: { certManager: { enabled: false } },
-      networks: networks.map((network) => ({ ...network, accessNode: `http://${HOST}:${chainPort}` })),
+      networks: networks.map((network) => ({ ...network, accessNode: `http://${host}:${chainPort}` })),
       ...json(files.providers),
       passkeys: json(files.passkeys),
       nats: { url: `tls://nats.countersign.internal:${portOf(nats)}` },
+      hostAliases: [{ ip: host, hostnames: ["nats.countersign.internal"] }],
       migrations: { rolePrefix: "cluster_" },
       checkpoints: { storageClassName: "emptyDir" },
       processes: {
@@ -146,7 +149,7 @@ export async function startOutside(stateDir: string, image: ImageNames): Promise
         signer: { env: { SIGNER_LIMIT_SCALE: 100 } },
       },
       networkPolicy: {
-        metricsFrom: [{ ipBlock: { cidr: `${HOST}/32` } }],
+        metricsFrom: [{ ipBlock: { cidr: `${host}/32` } }],
         backends: { "demo-backend": [{ podSelector: { matchLabels: { app: "demo-backend" } } }] },
         destinations: {
           postgres: here(portOf(postgres)),

@@ -9,7 +9,7 @@ import { root } from "@countersign/build/paths.ts";
 import { sendTransaction } from "@countersign/client";
 import { networkOf, type Surroundings, signUpPerson } from "@countersign/local-stack/person.ts";
 import { parseAllDocuments } from "yaml";
-import { apply, clusterDown, clusterUp, helm, kubectl, loadImage } from "./cluster.ts";
+import { apply, clusterDown, clusterUp, HOST, helm, kubectl, loadImage } from "./cluster.ts";
 import { buildImages, checkOutEarlier, type ImageNames, imageNames } from "./image.ts";
 import { type LoadResult, startLoad } from "./load.ts";
 import { imageValues, NAMESPACE, type Outside, startOutside } from "./outside.ts";
@@ -357,7 +357,7 @@ export async function testKubernetes(args: readonly string[]): Promise<number> {
       "pod-security.kubernetes.io/warn": "restricted",
     };
     apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE, labels } }]);
-    outside = await startOutside(join(directory, "state"), image.now);
+    outside = await startOutside(join(directory, "state"), HOST, image.now);
     apply(outside.secrets);
     const version = execFileSync("git", ["rev-parse", "--short", commit], { cwd: root, encoding: "utf8" }).trim();
     console.log(`upgrade from ${version} to the working tree`);

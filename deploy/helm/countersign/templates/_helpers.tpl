@@ -78,6 +78,9 @@ imagePullSecrets: {{- range . }}
   - name: {{ . }}
 {{- end }}
 {{- end }}
+{{- with $root.Values.hostAliases }}
+hostAliases: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with $root.Values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}

@@ -7,13 +7,12 @@ import (
 
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
-	_ "github.com/coredns/coredns/plugin/hosts"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
 	_ "github.com/coredns/coredns/plugin/loadbalance"
 	_ "github.com/coredns/coredns/plugin/ready"
 )
 
 func main() {
-	dnsserver.Directives = []string{"errors", "ready", "hosts", "kubernetes", "cache", "loadbalance"}
+	dnsserver.Directives = []string{"errors", "ready", "kubernetes", "cache", "loadbalance"}
 	coremain.Run()
 }
