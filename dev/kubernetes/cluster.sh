@@ -6,13 +6,13 @@
 #   cluster.sh load TAR     imports an image (a docker archive)
 #   cluster.sh down         stops everything and removes its state
 #
-# The node is in a network namespace of its own (192.0.2.2; this machine is 192.0.2.1), with a containerd.
+# The node is in a network namespace of its own (10.250.77.2; this machine is 10.250.77.1), with a containerd.
 # This machine reaches pods and Services by route.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=${XDG_CACHE_HOME:-$HOME/.cache}/countersign/kubernetes
 home=/var/tmp/countersign-kubernetes
-host=192.0.2.1 node=192.0.2.2 netns=countersign-node link=cs-node
+host=10.250.77.1 node=10.250.77.2 netns=countersign-node link=cs-node
 pods=10.244.0.0/24 services=10.96.0.0/16 api=10.96.0.1 dns=10.96.0.10
 kubernetes=v1.34.4
 pki=$home/pki
@@ -60,7 +60,7 @@ credentials() {
   certificate apiserver /CN=kube-apiserver extendedKeyUsage=serverAuth \
     "subjectAltName=DNS:kubernetes.default.svc,DNS:kubernetes.default,IP:$api,IP:$node,IP:127.0.0.1"
   certificate kubelet-client /O=system:masters/CN=kube-apiserver extendedKeyUsage=clientAuth
-  openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:prime256v1 -out "$pki/service-account.key" 2>/dev/null
+  openssl ecparam -name prime256v1 -genkey -noout -out "$pki/service-account.key"
   : > "$pki/tokens.csv"
   while read -r file user group; do
     local token; token=$(openssl rand -hex 16)
@@ -150,6 +150,11 @@ Y
 
 network() {
   ip netns list | grep -qw "^$netns" && return
+  # A machine that is in this network itself would lose its way out.
+  case $(ip route get "$node" 2>/dev/null) in
+    "" | *" via "*) ;;
+    *) echo "$node is in a network of this machine: change the addresses in $0" >&2; exit 1 ;;
+  esac
   ip netns add "$netns"
   ip link add "$link" type veth peer name eth0 netns "$netns"
   ip addr add "$host/30" dev "$link"
@@ -176,9 +181,10 @@ start() { # name command…
 }
 
 wait_for() { # seconds command…
-  local end=$((SECONDS + $1))
+  local end=$((SECONDS + $1)) pid
   until "${@:2}" >/dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || { echo "failed after $1 s: ${*:2}; the logs are in $home/log" >&2; exit 1; }
+    for pid in "$home"/run/*.pid; do kill -0 "$(cat "$pid")" 2>/dev/null || end=0; done
+    [ $SECONDS -lt $end ] || { echo "failed: ${*:2}; the logs are in $home/log" >&2; exit 1; }
     sleep 0.3
   done
 }

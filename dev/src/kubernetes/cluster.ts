@@ -6,7 +6,7 @@ import { cacheDir, root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 
 /** This machine's address for the cluster's pods, as dev/kubernetes/cluster.sh sets it. */
-export const HOST = "192.0.2.1";
+export const HOST = "10.250.77.1";
 
 const script = join(root, "dev/kubernetes/cluster.sh");
 const bin = join(cacheDir(), "kubernetes");
