@@ -110,6 +110,8 @@ export async function startOutside(stateDir: string, host: string, image: ImageN
       });
     }),
   ];
+  // All replicas share one small node. Limits by address and account are for people, not for load.
+  const small = { resources: { requests: { cpu: "20m" } } };
   const { networks } = json(files.networks) as { networks: object[] };
   const here = (...numbers: number[]) => ({
     to: [{ ipBlock: { cidr: `${host}/32` } }],
@@ -131,22 +133,24 @@ export async function startOutside(stateDir: string, host: string, image: ImageN
       migrations: { rolePrefix: "cluster_" },
       checkpoints: { storageClassName: "emptyDir" },
       processes: {
-        // One address signs everybody up.
+        gateway: small,
         auth: {
+          ...small,
           env: { AUTH_LIMIT_SCALE: 100 },
           // The provider's issuer is http://localhost:…, the only plain-HTTP host that auth accepts.
           sidecars: [
             {
               name: "provider",
               image: `${image.service}:${image.tag}`,
-              imagePullPolicy: "Never",
+              imagePullPolicy: "IfNotPresent",
               command: ["node", "-e", listening],
             },
           ],
         },
-        device: { env: { DEVICE_PUSH: "log", DEVICE_MAIL: "log" } },
-        ...Object.fromEntries(["account"].map((name) => [name, { env: { ACCOUNT_LIMIT_SCALE: 100 } }])),
-        signer: { env: { SIGNER_LIMIT_SCALE: 100 } },
+        device: { ...small, env: { DEVICE_PUSH: "log", DEVICE_MAIL: "log", DEVICE_LIMIT_SCALE: 100 } },
+        key: { ...small, env: { KEY_LIMIT_SCALE: 100 } },
+        account: { ...small, env: { ACCOUNT_LIMIT_SCALE: 100 } },
+        signer: { ...small, env: { SIGNER_LIMIT_SCALE: 100 } },
       },
       networkPolicy: {
         metricsFrom: [{ ipBlock: { cidr: `${host}/32` } }],

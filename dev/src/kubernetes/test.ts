@@ -107,7 +107,7 @@ async function dryRun(values: string): Promise<string> {
   );
   const objects = parseAllDocuments(text)
     .map((document) => document.toJS())
-    .filter(Boolean);
+    .filter((object) => object?.kind);
   const pods = objects
     .filter(({ spec }) => spec?.template?.spec?.containers)
     .map(({ metadata, spec }) => {
