@@ -48,6 +48,8 @@ const tar = (archive: string, directory: string, ...paths: string[]) =>
     archive,
     "--owner=0",
     "--group=0",
+    // Files that only their owner reads are another user's in the image.
+    "--mode=a+rX",
     "--exclude=node_modules/.cache",
     "--directory",
     directory,
@@ -154,6 +156,8 @@ export async function checkOutEarlier(commit: string): Promise<string | undefine
   const chart = git("ls-tree", "--name-only", commit, "deploy/helm/countersign/Chart.yaml");
   if (chart === "") return undefined;
   const directory = join(cache, "earlier");
+  const isThere = existsSync(join(directory, "services/signer/cadence-parser/dist"));
+  if (isThere && git("-C", directory, "rev-parse", "HEAD") === git("rev-parse", commit)) return directory;
   if (existsSync(directory)) git("worktree", "remove", "--force", directory);
   mkdirSync(dirname(directory), { recursive: true });
   git("worktree", "add", "--detach", directory, commit);
