@@ -14,6 +14,7 @@ import { CallsService, type StreamResponse } from "@countersign/proto/rpc/v1/cal
 import { Client, type ClientUnaryCall, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Prepared, RpcCallOptions } from "./call-options.ts";
 import { createCallsClient } from "./calls-client.ts";
+import { type Connections, createConnections } from "./connections.ts";
 import { type AnyMethod, type InputOf, type OutputOf, rpcName, type ServiceDefinition } from "./definition.ts";
 import { decodeError, grpcCodeOf } from "./errors.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
@@ -40,6 +41,8 @@ export interface RpcClientOptions {
    * one message. Default: false.
    */
   coalesce?: boolean;
+  /** Milliseconds after which connections are replaced by new ones. Default 20000. */
+  connectionAgeMs?: number;
 }
 
 export type ClientMethod<M> = (input: InputOf<M>, options?: RpcCallOptions) => OutputOf<M>;
@@ -77,7 +80,8 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
   const target = options.address.includes(",") ? `ipv4:${options.address}` : `dns:///${options.address}`;
   // grpc.enable_retries keeps its default: without a retry policy grpc-js repeats only what never left the
   // client or what the server refused before any handler saw it, so signing calls as well.
-  const client = new Client(target, credentials.createSsl(tls.ca, tls.key, tls.cert), {
+  const channelCredentials = credentials.createSsl(tls.ca, tls.key, tls.cert);
+  const channelOptions = {
     "grpc.ssl_target_name_override": name,
     "grpc.default_authority": name,
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
@@ -94,18 +98,20 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
     "grpc.enable_channelz": 0,
     // Its own channel: a pooled one would be shared with clients that have other certificates.
     "grpc.use_local_subchannel_pool": 1,
-  });
+  };
+  const open = () => new Client(target, channelCredentials, channelOptions);
+  const connections = createConnections(open, options.connectionAgeMs);
   const callsClient =
     options.coalesce === true
-      ? createCallsClient((input, call) => callsStream(client, options, input, call))
+      ? createCallsClient((input, call) => callsStream(connections, options, input, call))
       : undefined;
   const send: SendUnary =
-    callsClient === undefined ? (...call) => sendAlone(client, ...call) : (...call) => callsClient.send(...call);
+    callsClient === undefined ? (...call) => sendAlone(connections, ...call) : (...call) => callsClient.send(...call);
   return {
     client(definition, deadlineMs = options.deadlineMs) {
       const entries = Object.entries(definition);
       const bound = { ...options, deadlineMs };
-      const methods = Object.fromEntries(entries.map(([key, method]) => [key, bind(client, send, method, bound)]));
+      const methods = Object.fromEntries(entries.map(([key, method]) => [key, bind(connections, send, method, bound)]));
       // Streams return no promise: `false` gives them no fault points.
       const streams = entries.filter(([, method]) => method.requestStream || method.responseStream);
       const noFaultPoints = Object.fromEntries(streams.map(([key]) => [key, false]));
@@ -113,22 +119,22 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
     },
     close() {
       callsClient?.close();
-      client.close();
+      connections.close();
     },
   };
 }
 
-const callsStream = (client: Client, options: RpcClientOptions, input: unknown, call: RpcCallOptions) =>
-  streaming(client, CallsService.stream, options, input, call) as AsyncGenerator<StreamResponse>;
+const callsStream = (connections: Connections, options: RpcClientOptions, input: unknown, call: RpcCallOptions) =>
+  streaming(connections, CallsService.stream, options, input, call) as AsyncGenerator<StreamResponse>;
 
-function bind(client: Client, send: SendUnary, method: AnyMethod, options: RpcClientOptions): unknown {
+function bind(connections: Connections, send: SendUnary, method: AnyMethod, options: RpcClientOptions): unknown {
   if (!method.requestStream && !method.responseStream) {
     return (request: unknown, call: RpcCallOptions = {}) => unary(send, method, options, request, call);
   }
   if (method.requestStream && !method.responseStream) {
     return () => Promise.reject(new Error(`${rpcName(method)}: streams of requests with one answer are not supported`));
   }
-  return (input: unknown, call: RpcCallOptions = {}) => streaming(client, method, options, input, call);
+  return (input: unknown, call: RpcCallOptions = {}) => streaming(connections, method, options, input, call);
 }
 
 /** Makes one attempt of a unary call, as an RPC of its own or on the shared stream. */
@@ -201,14 +207,21 @@ async function unary(
 }
 
 /** Sends a unary call as an RPC of its own. */
-function sendAlone(client: Client, method: AnyMethod, request: unknown, prepared: Prepared): Promise<unknown> {
+function sendAlone(
+  connections: Connections,
+  method: AnyMethod,
+  request: unknown,
+  prepared: Prepared,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const { signals } = prepared;
     if (signals.some(({ aborted }) => aborted))
       return reject(new AppError("Unavailable", { detail: "The caller went away" }));
     let running: ClientUnaryCall | undefined;
     const cancel = () => running?.cancel();
+    const { client, release } = connections.take();
     const done = (error: ServiceError | null, response?: unknown) => {
+      release();
       for (const signal of signals) signal.removeEventListener("abort", cancel);
       if (error === null) resolve(response);
       else reject(error);
@@ -226,13 +239,14 @@ function sendAlone(client: Client, method: AnyMethod, request: unknown, prepared
       );
     } catch (error) {
       for (const signal of signals) signal.removeEventListener("abort", cancel);
+      release();
       reject(error);
     }
   });
 }
 
 async function* streaming(
-  client: Client,
+  connections: Connections,
   method: AnyMethod,
   options: RpcClientOptions,
   input: unknown,
@@ -244,6 +258,7 @@ async function* streaming(
   const { path, requestSerialize, responseDeserialize } = method;
   const started = performance.now();
   if (signals.some(({ aborted }) => aborted)) throw new AppError("Unavailable", { detail: "The caller went away" });
+  const { client, release } = connections.take();
   const stream = method.requestStream
     ? client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline })
     : client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, input, metadata, { deadline });
@@ -262,6 +277,7 @@ async function* streaming(
   } finally {
     for (const signal of signals) signal.removeEventListener("abort", cancel);
     stream.cancel();
+    release();
     observe(options, method, started, code);
   }
 }

@@ -31,11 +31,7 @@ export interface RpcServer {
   stop(drainMs?: number): Promise<void>;
 }
 
-/**
- * grpc-js drops a connection that it cannot ping, with all its calls, and one that ends takes no ping.
- * Clients ping after 20 and 40 seconds: between them, calls and shared streams have 15 seconds to end.
- */
-const CONNECTION_AGE_MS = 22_500;
+const CONNECTION_AGE_MS = 600_000;
 
 /** Unary calls of one peer on one stream; it is offered only if the caller table lists it. */
 export const CALLS = "rpc.v1.Calls/Stream";
