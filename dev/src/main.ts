@@ -81,7 +81,7 @@ const commands: Command[] = [
     run: async ({ values }) => (await import("./kubernetes/trial.ts")).trialKubernetes(values.host, values.tag),
   }),
   passingOn(
-    "test:kubernetes -- [--keep]",
+    "test:kubernetes -- [--keep] [word of a step]…",
     "Installs the chart into a real cluster on this machine (as root) and tests it there.",
     async (args) => (await import("./kubernetes/test.ts")).testKubernetes(args),
   ),

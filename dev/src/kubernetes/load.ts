@@ -67,19 +67,19 @@ export async function startLoad(surroundings: Surroundings): Promise<Load> {
       await sleep(pauseMs);
     }
   };
-  const people = [await newPerson(), await newPerson(), await newPerson()];
+  const people = [await newPerson(), await newPerson(), await newPerson(), await newPerson()];
+  // Its session is a new one each time.
+  const [signingIn, sending, ...reading] = people as [Person, Person, ...Person[]];
   const network = networkOf(surroundings);
   const { chainName } = network;
   const running = [
-    ...people.map(({ client }) => repeat(100, () => client.me())),
-    repeat(500, () => people[0]!.client.signIn({ login: people[0]!.login, chainName })),
-    ...people.slice(1).map(({ client }) =>
-      repeat(300, async () => {
-        await sendTransaction(client, { network, cadence: NOTHING });
-        result.transactions += 1;
-      }),
-    ),
-    repeat(1_000, newPerson),
+    ...reading.map(({ client }) => repeat(200, () => client.me())),
+    repeat(1_000, () => signingIn.client.signIn({ login: signingIn.login, chainName })),
+    repeat(500, async () => {
+      await sendTransaction(sending.client, { network, cadence: NOTHING });
+      result.transactions += 1;
+    }),
+    repeat(2_000, newPerson),
   ];
   return {
     result: () => result,

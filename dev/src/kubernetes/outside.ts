@@ -150,7 +150,7 @@ export async function startOutside(stateDir: string, host: string, image: ImageN
         device: { ...small, env: { DEVICE_PUSH: "log", DEVICE_MAIL: "log", DEVICE_LIMIT_SCALE: 100 } },
         key: { ...small, env: { KEY_LIMIT_SCALE: 100 } },
         account: { ...small, env: { ACCOUNT_LIMIT_SCALE: 100 } },
-        signer: { ...small, env: { SIGNER_LIMIT_SCALE: 100 } },
+        signer: { ...small, env: { SIGNER_LIMIT_SCALE: 100, SIGNER_PARSER_TIME_LIMIT_MS: 5000 } },
       },
       networkPolicy: {
         metricsFrom: [{ ipBlock: { cidr: `${host}/32` } }],
