@@ -90,6 +90,29 @@ describe("leases of sign-ups", () => {
     });
   });
 
+  it("a further chain that is requested many times at once begins once", async () => {
+    const profile = person();
+    const command = commandOf(profile);
+    const first = await lease(command);
+    if (first.kind !== "drive") throw new Error(first.kind);
+    const { accountId } = first.saga;
+    const session = { accountId, accountKey: command.accountKey, deviceKey: command.accountKey };
+    const further = commandOf(profile, { chainName: "flow-other", accountKey: command.accountKey, session });
+    const leased = await Promise.all(times(10, () => lease({ ...further, newAccountId: uuidv7(clock) })));
+    expect(leased).toEqual(times(10, () => expect.objectContaining({ kind: "drive" })));
+    expect(await prisma.signUp.count({ where: { accountId } })).toBe(2);
+  });
+
+  it("a first request that is refused leaves no identity behind", async () => {
+    const idempotency = { id: uuidv4(), fingerprint: "f1" };
+    await lease(commandOf(person(), { idempotency }));
+    const profile = person();
+    const refused = await lease(commandOf(profile, { idempotency: { ...idempotency, fingerprint: "f2" } }));
+    expect(refused.kind).toBe("idempotency-key-reused");
+    expect(await store().accountOf(profile.issuer, profile.subject)).toBeUndefined();
+    expect((await lease(commandOf(profile))).kind).toBe("drive");
+  });
+
   it("two runners never lease the same saga, and a given-up one is left alone", async () => {
     await prisma.signUp.updateMany({ data: { leaseUntil: new Date(now.getTime() + 1_000_000) } });
     const requested = await Promise.all(

@@ -19,11 +19,27 @@ type Tx = Prisma.TransactionClient;
 const REMEMBERED_IDENTITIES = 50_000;
 const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
 
-async function findFacts(tx: Tx, { profile, chainName, idempotency }: LeaseSignUp): Promise<SignUpFacts> {
-  const { issuer, subject } = profile;
+/**
+ * Locks an identity's row, so that its requests come one after the other; where it is new, inserts the row.
+ * Returns its account, and whether the row is new.
+ */
+async function lockIdentity(tx: Tx, { profile, newAccountId, now }: LeaseSignUp) {
+  const { issuer, subject, email, name, picture } = profile;
+  // An update whose condition fails still locks the row.
+  const inserted = await tx.$executeRaw`
+    INSERT INTO identity (issuer, subject, account_id, email, name, picture, created_at)
+    VALUES (${issuer}, ${subject}, ${newAccountId}::uuid, ${email}, ${name}, ${picture}, ${now})
+    ON CONFLICT (issuer, subject) DO UPDATE SET email = EXCLUDED.email WHERE false`;
+  const { accountId } = await tx.identity.findUniqueOrThrow({ where: { issuer_subject: { issuer, subject } } });
+  return { accountId, isNew: inserted === 1 };
+}
+
+async function findFacts(
+  tx: Tx,
+  { chainName, idempotency }: LeaseSignUp,
+  accountId: string | undefined,
+): Promise<SignUpFacts> {
   const earlier = idempotency && (await findIdempotencyKey(tx, idempotency));
-  const identity = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
-  const accountId = identity?.accountId;
   const row =
     accountId !== undefined &&
     (await tx.signUp.findUnique({ where: { accountId_chainName: { accountId, chainName } } }));
@@ -35,18 +51,12 @@ async function writeSaga(
   tx: Tx,
   command: LeaseSignUp,
   decision: Extract<SignUpDecision, { kind: "begin" | "resume" }>,
-  knownAccountId: string | undefined,
+  accountId: string,
 ): Promise<SignUpSaga> {
-  const { profile, newAccountId, chainName, app, accountKey, deviceKey, leaseUntil, now } = command;
+  const { chainName, app, accountKey, deviceKey, leaseUntil, now } = command;
   if (decision.kind === "resume") {
-    const { accountId } = decision.saga;
     await tx.signUp.update({ where: { accountId_chainName: { accountId, chainName } }, data: { leaseUntil } });
     return { ...decision.saga, leaseUntil };
-  }
-  const accountId = knownAccountId ?? newAccountId;
-  if (knownAccountId === undefined) {
-    const { issuer, subject, email, name, picture } = profile;
-    await tx.identity.create({ data: { issuer, subject, email, name, picture, accountId, createdAt: now } });
   }
   const row = await tx.signUp.create({
     data: {
@@ -77,14 +87,15 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
   return {
     lease: (command, decide) =>
       prisma.$transaction(async (tx) => {
-        const { profile, idempotency, now } = command;
-        // One request of an identity at a time: the next one finds what this one wrote.
-        const identity = JSON.stringify([profile.issuer, profile.subject]);
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${identity}, 0))`;
-        const facts = await findFacts(tx, command);
+        const { idempotency, now } = command;
+        const { accountId, isNew } = await lockIdentity(tx, command);
+        const facts = await findFacts(tx, command, isNew ? undefined : accountId);
         const decision = decide(command, facts);
-        if (decision.kind !== "begin" && decision.kind !== "resume") return decision;
-        const saga = await writeSaga(tx, command, decision, facts.accountId);
+        if (decision.kind !== "begin" && decision.kind !== "resume") {
+          if (isNew) await tx.identity.delete({ where: { accountId } });
+          return decision;
+        }
+        const saga = await writeSaga(tx, command, decision, accountId);
         if (idempotency && !facts.earlier) {
           await insertIdempotencyKey(tx, idempotency, { accountId: saga.accountId, now });
         }

@@ -16,15 +16,26 @@ const fromJson = (json: Prisma.JsonValue): LoginProfile => {
   return { ...stored, authTime: stored.authTime === null ? undefined : new Date(stored.authTime) };
 };
 
+/**
+ * Locks a code's row, or inserts one that has expired: of two requests with one code at once the second finds
+ * what the first got for it. Where the exchange fails, the row goes with the transaction.
+ */
+async function lock(tx: Prisma.TransactionClient, codeHash: string, now: Date): Promise<void> {
+  // An update whose condition fails still locks the row.
+  await tx.$executeRaw`
+    INSERT INTO exchanged_code (code_hash, binding, keys, profile, expires_at)
+    VALUES (${codeHash}, '', '{}', '{}', ${now})
+    ON CONFLICT (code_hash) DO UPDATE SET binding = EXCLUDED.binding WHERE false`;
+}
+
 /** Keeps the profiles that codes were exchanged for, in Postgres. */
 export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): ExchangedCodeStore {
   return {
     once: (codeHash, { binding, keys }, exchange) =>
       prisma.$transaction(
         async (tx) => {
-          // The same code at once in two requests: the second must find what the first got for it.
-          await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${codeHash}, 0))`;
           const now = clock.now();
+          await lock(tx, codeHash, now);
           const known = await tx.exchangedCode.findUnique({ where: { codeHash } });
           if (known && known.expiresAt > now) {
             // A challenge by e-mail names no key: the code is bound to the first key that comes with it.
@@ -40,8 +51,8 @@ export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): Ex
           }
           const profile = await exchange();
           const expiresAt = new Date(now.getTime() + REMEMBER_MS);
-          const data = { codeHash, binding, keys: [...keys], profile: toJson(profile), expiresAt };
-          await tx.exchangedCode.upsert({ where: { codeHash }, create: data, update: data });
+          const data = { binding, keys: [...keys], profile: toJson(profile), expiresAt };
+          await tx.exchangedCode.update({ where: { codeHash }, data });
           return profile;
         },
         { timeout: TRANSACTION_MS },

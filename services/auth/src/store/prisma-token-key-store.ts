@@ -13,7 +13,7 @@ export function prismaTokenKeyStore(prisma: PrismaClient): TokenKeyStore {
     exclusively: (work) =>
       prisma.$transaction(
         async (tx) => {
-          await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('token-keys', 0))`;
+          await tx.$executeRaw`SELECT FROM token_key_lock FOR UPDATE`;
           return work({
             list: (since) => list(tx, since),
             insert: async (key) => {

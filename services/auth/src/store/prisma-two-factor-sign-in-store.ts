@@ -3,7 +3,7 @@ import { queriesIn } from "@countersign/postgres";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 import { beginSessionIn, lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { findIdempotencyKey, insertIdempotencyKey, lockIdempotency } from "./idempotency.ts";
+import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
 import { blockKeys } from "./prisma-access-store.ts";
 import { isFrozen } from "./prisma-freeze-store.ts";
 import { toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
@@ -48,13 +48,9 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
 
     begin: (signIn, idempotency) =>
       prisma.$transaction(async (tx) => {
-        if (idempotency) {
-          await lockIdempotency(tx, idempotency);
-          const before = await replayOf(tx, idempotency);
-          if (before) return before;
-          const { accountId, id: resultId, createdAt: now } = signIn;
-          await insertIdempotencyKey(tx, idempotency, { accountId, resultId, now });
-        }
+        const { accountId, id: resultId, createdAt: now } = signIn;
+        const isRepeated = idempotency && !(await insertIdempotencyKey(tx, idempotency, { accountId, resultId, now }));
+        if (isRepeated) return (await replayOf(tx, idempotency)) ?? { kind: "idempotency-key-reused" as const };
         await insert(tx, signIn);
         return { kind: "begun" as const, signIn };
       }),

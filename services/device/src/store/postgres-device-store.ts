@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupUses, type Postgres, sqlFile } from "@countersign/postgres";
+import { groupUses, lockAccount, type Postgres, queriesIn, sqlFile } from "@countersign/postgres";
 import type { Device, DeviceType } from "../domain/devices/device.ts";
 import type { AccountDevices, DeviceStore } from "../domain/devices/device-store.ts";
 import { deviceEventRow } from "./device-event.ts";
@@ -62,7 +62,7 @@ export function postgresDeviceStore(prisma: PrismaClient, postgres: Postgres): D
       prisma.$transaction(
         async (tx) => {
           // One lock per account makes limits and "find, then insert" hold in all replicas.
-          await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${accountId}, 0))`;
+          await lockAccount(queriesIn(tx), accountId);
           return work(accountDevices(tx, accountId));
         },
         { maxWait: 5_000, timeout: 5_000 },

@@ -1,4 +1,4 @@
-import { deleteInBatches, deletionOf, queriesIn, sql } from "@countersign/postgres";
+import { deleteInBatches, deletionOf, lockAccount, queriesIn, sql } from "@countersign/postgres";
 import type { DeliveryStore } from "../notices/ports.ts";
 import type { Deliveries, PushTokens } from "../push/push-devices.ts";
 import type { PrismaClient } from "./generated/client.ts";
@@ -15,7 +15,7 @@ export function prismaDeliveryStore(prisma: PrismaClient): Deliveries & Delivery
     },
     begin: ({ eventId, accountId, kind, at, since, limit }) =>
       prisma.$transaction(async (tx) => {
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`notice/${accountId}`}, 0))`;
+        await lockAccount(queriesIn(tx), accountId);
         const id = { eventId, target: "notice" };
         if ((await tx.delivery.findUnique({ where: { eventId_target: id } })) !== null) return true;
         const count = await tx.delivery.count({

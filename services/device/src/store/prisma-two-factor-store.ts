@@ -1,4 +1,4 @@
-import { deleteInBatches, deletionOf, queriesIn, sql } from "@countersign/postgres";
+import { deleteInBatches, deletionOf, lockAccount, queriesIn, sql } from "@countersign/postgres";
 import type { AccountRequests, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { changesOf, toRow, toTwoFactor, twoFactorEventRow, whereOf } from "./two-factor-rows.ts";
@@ -59,7 +59,7 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
       prisma.$transaction(
         async (tx) => {
           // One lock per account makes limits hold in all replicas.
-          await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${accountId}, 0))`;
+          await lockAccount(queriesIn(tx), accountId);
           return work(accountRequests(tx, accountId));
         },
         { maxWait: 5_000, timeout: 5_000 },

@@ -1,6 +1,6 @@
 import { createBatcher } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { groupUses, type Postgres, sql, sqlFile } from "@countersign/postgres";
+import { groupUses, lockAccount, type Postgres, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
 import type { KeyKind, KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 import type { Prisma, PrismaClient, Registration as Row } from "./generated/client.ts";
@@ -99,7 +99,7 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
       prisma.$transaction(
         async (tx) => {
           // One lock per account makes limits and "find, then insert" hold in all replicas.
-          await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${accountId}, 0))`;
+          await lockAccount(queriesIn(tx), accountId);
           return work(accountKeys(tx, accountId));
         },
         { maxWait: 5_000, timeout: 5_000 },

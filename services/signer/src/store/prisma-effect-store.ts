@@ -1,3 +1,4 @@
+import { lockAccount, queriesIn } from "@countersign/postgres";
 import type { EffectStore } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
 import type { Effect } from "../policy/effects.ts";
@@ -7,7 +8,6 @@ import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
 import {
   countOtherDeviceApprovedKeys,
   countOtherRecoveryKeys,
-  lockRevokedKeys,
   prismaAddedKeys,
   prismaRecoveryKeys,
   prismaRevokedKeys,
@@ -23,6 +23,10 @@ class RefusedEffect extends Error {
   }
 }
 
+/**
+ * Kinds that count or compare rows of the account: under its lock, of two that are requested at once through
+ * two replicas the later one sees the earlier one's commit, also of the addition and the revocation of a key.
+ */
 const LOCKING: ReadonlySet<Effect["kind"]> = new Set([
   "not-revoked",
   "recovery-key",
@@ -35,21 +39,17 @@ const LOCKING: ReadonlySet<Effect["kind"]> = new Set([
 async function write(tx: Prisma.TransactionClient, account: Binding, effect: Effect, now: Date): Promise<boolean> {
   switch (effect.kind) {
     case "not-revoked":
-      await lockRevokedKeys(tx, account);
       return !(await prismaRevokedKeys(tx).has(account, effect.publicKey));
     case "recovery-key":
-      await lockRevokedKeys(tx, account);
       if ((await countOtherRecoveryKeys(tx, account, effect)) >= effect.limit) return false;
       await prismaRecoveryKeys(tx).record(account, effect.key, now);
       return true;
     case "revocation":
-      await lockRevokedKeys(tx, account);
       await prismaRevokedKeys(tx).record(account, effect.publicKey, now);
       return true;
     case "sequence-number":
       return recordSequenceNumber(tx, account, effect, now);
     case "device-approved-key":
-      await lockRevokedKeys(tx, account);
       return (await countOtherDeviceApprovedKeys(tx, account, effect.publicKey)) < effect.limit;
     case "key-addition":
       return prismaAddedKeys(tx).record(account, effect, now);
@@ -71,11 +71,13 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
 export function prismaEffectStore(prisma: PrismaClient, bindings: Pick<PostgresBindingStore, "forget">): EffectStore {
   return {
     async record(account, effects, now) {
+      const isLocking = effects.some(({ kind }) => LOCKING.has(kind));
       const writeAll = async (tx: Prisma.TransactionClient) => {
+        if (isLocking) await lockAccount(queriesIn(tx), account.accountId);
         for (const effect of effects) if (!(await write(tx, account, effect, now))) throw new RefusedEffect(effect);
       };
-      // One statement is a transaction by itself; these kinds take a lock first.
-      const needsTransaction = effects.length > 1 || effects.some(({ kind }) => LOCKING.has(kind));
+      // One statement is a transaction by itself.
+      const needsTransaction = effects.length > 1 || isLocking;
       try {
         await (needsTransaction ? prisma.$transaction(writeAll) : writeAll(prisma));
       } catch (error) {

@@ -69,19 +69,6 @@ export const prismaAddedKeys = (
 });
 
 /**
- * Holds the account's revoked keys until the transaction ends. Of the addition and the revocation of one key,
- * which may be requested at once through two replicas, the later one sees the earlier one's commit. Additions
- * that count the account's keys hold it too.
- */
-export async function lockRevokedKeys(
-  tx: Pick<Prisma.TransactionClient, "$executeRaw">,
-  { accountId, chainName }: AccountOnChain,
-): Promise<void> {
-  const lock = JSON.stringify(["revoked_key", accountId, chainName]);
-  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
-}
-
-/**
  * Keeps revoked keys in Postgres: no replica signs the addition of a key whose revocation another one signed.
  */
 export const prismaRevokedKeys = (prisma: Pick<Prisma.TransactionClient, "revokedKey">) => ({

@@ -1,4 +1,5 @@
 import { uuidv7 } from "@countersign/core";
+import { lockAccount, queriesIn } from "@countersign/postgres";
 import { expect, it } from "vitest";
 import type { SequenceNumberUse } from "../policy/effects.ts";
 import { clock, postgres, prisma, replicas } from "../testing/store-fixture.ts";
@@ -22,7 +23,11 @@ const storeOf = (replica: PrismaClient) => ({
     number: bigint,
     now: Date,
     open: Omit<SequenceNumberUse, "number">,
-  ): Promise<boolean> => replica.$transaction((tx) => recordSequenceNumber(tx, account, { number, ...open }, now)),
+  ): Promise<boolean> =>
+    replica.$transaction(async (tx) => {
+      await lockAccount(queriesIn(tx), account.accountId);
+      return recordSequenceNumber(tx, account, { number, ...open }, now);
+    }),
 });
 
 it("numbers are known by account, chain and key, until they are long past", async () => {

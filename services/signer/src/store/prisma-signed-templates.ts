@@ -17,7 +17,7 @@ const recordStatement = sqlFile(new URL("../../sql/record-sequence-number.sql", 
 /**
  * Records a sequence number as the session's. False, and nothing recorded, where the session has `limit`
  * other numbers of the key open: signed for after `openSince` and not known to have executed, over all
- * replicas.
+ * replicas. The transaction holds the account's lock, so that nobody counts meanwhile.
  */
 export async function recordSequenceNumber(
   tx: Prisma.TransactionClient,
@@ -27,10 +27,6 @@ export async function recordSequenceNumber(
 ): Promise<boolean> {
   const id = idOf(account, number);
   if (!id) return true;
-  const { accountId, chainName, keyIndex } = id;
-  // Counting waits for every transaction that has counted and not committed, on any replica.
-  const lock = JSON.stringify(["signed_template", accountId, chainName, keyIndex]);
-  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
   const recorded = await queriesIn(tx).execute(
     recordStatement({
       ...id,

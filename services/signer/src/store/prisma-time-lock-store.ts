@@ -1,4 +1,5 @@
 import { eventRow } from "@countersign/events";
+import { lockAccount, queriesIn } from "@countersign/postgres";
 import type { TimeLockStore } from "../domain/ports.ts";
 import { isInEffect, succeeding, type TimeLock } from "../policy/time-lock.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -20,8 +21,7 @@ export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
     async startOrFind(requested, requestId) {
       const { accountId, chainName, operation, requestHash, startedAt } = requested;
       return prisma.$transaction(async (tx) => {
-        const key = `time-lock/${accountId}/${chainName}/${operation}`;
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
+        await lockAccount(queriesIn(tx), accountId);
         const where = { accountId_chainName_operation: { accountId, chainName, operation } };
         const known = await tx.timeLock.findUnique({ where });
         if (known && known.requestHash === requestHash && isInEffect(known, startedAt)) return known;

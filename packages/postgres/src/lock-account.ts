@@ -1,0 +1,13 @@
+import type { Queries } from "./postgres.ts";
+import { sql } from "./statement.ts";
+
+/**
+ * Locks an account's row of the table `account_lock` until the end of the transaction: those that lock the
+ * same account come one after the other, whichever replica they are of. The account's first lock inserts it.
+ */
+export async function lockAccount(tx: Queries, accountId: string): Promise<void> {
+  // An update whose condition fails still locks the row.
+  await tx.execute(sql`
+    INSERT INTO account_lock (account_id) VALUES (${accountId}::uuid)
+    ON CONFLICT (account_id) DO UPDATE SET account_id = EXCLUDED.account_id WHERE false`);
+}
