@@ -7,13 +7,7 @@ import {
   type SignInService,
 } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { TwoFactorAuth } from "@countersign/proto/device/v1/two_factor.ts";
-import {
-  type CallContext,
-  type Handlers,
-  type RpcClient,
-  requireToken,
-  validPublicKeyFromProto,
-} from "@countersign/rpc";
+import { type Handlers, type RpcClient, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { type Answerer, type IssueChallengeOptions, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
 import { type Answer, type RespondChallengeOptions, respondChallenge } from "../domain/sign-in/respond-challenge.ts";
@@ -43,8 +37,6 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
   const respond = respondChallenge(options);
   const request = requestTwoFactor(options);
   const finish = finishTwoFactor(options);
-  const findAccount = (call: CallContext) => (accountId: string, chainName: string) =>
-    accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
   return {
     async issueChallenge({ login, chainName, ...wanted }, call) {
       await limits.challenge(call);
@@ -60,18 +52,18 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
       await limits.respond(call);
       const {
         account: found,
-        accountId,
-        chainName,
-        accountKey,
-        origin,
         credentials,
+        origin,
+        ...of
       } = await respond({
         data: challengeData.toString("hex"),
         answer: answerFrom(proof),
         requestId: call.requestId,
-        findAccount: findAccount(call),
+        findAccount: (accountId, chainName) =>
+          accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true }),
       });
-      const addition = origin === "two-factor" ? await signIns.additionOf(accountId, chainName, accountKey) : undefined;
+      const isAdded = origin === "two-factor";
+      const addition = isAdded ? await signIns.additionOf(of.accountId, of.chainName, of.accountKey) : undefined;
       return { account: found.account, transaction: addition ?? found.transaction, credentials };
     },
 
@@ -99,7 +91,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         { token, id, requestId: call.requestId },
         call.signal,
       );
-      const { account } = await findAccount(call)(accountId, chainName);
+      const { account } = await accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
       return { account, transaction, credentials };
     },
   };
