@@ -5,6 +5,7 @@ import { generate } from "@countersign/build/generate.ts";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import { checkBreakingChanges } from "./check-contracts.ts";
+import { checkDistribution } from "./check-distribution.ts";
 import { checkImports } from "./check-imports.ts";
 import { checkLinks } from "./check-links.ts";
 import { checkSettings } from "./check-settings.ts";
@@ -41,6 +42,7 @@ export async function check(): Promise<void> {
     ["import rules (dev/src/import-rules.ts)", reportImports],
     ["words and line lengths (dev/words.json)", async () => report(checkWords(root))],
     ["links and paths in Markdown", async () => report(checkLinks(root))],
+    ["nothing works on one node of Postgres only", async () => report(checkDistribution(root))],
     ["settings are documented", async () => report(checkSettings(root))],
   ];
   if (existsSync(join(root, "proto/buf.yaml"))) {
