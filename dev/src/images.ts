@@ -57,10 +57,10 @@ async function pin({ env }: Engine): Promise<void> {
   writeFileSync(LOCK, `${JSON.stringify(lock, null, 2)}\n`);
 }
 
-/** Returns the time that all files of an image get: the last commit's. */
-async function sourceDate(): Promise<string> {
-  if (process.env.SOURCE_DATE_EPOCH) return process.env.SOURCE_DATE_EPOCH;
-  return (await run("git", ["log", "-1", "--format=%ct"])).trim();
+/** Returns the build argument with the time that all files of an image get: the last commit's. */
+async function sourceDate(): Promise<string[]> {
+  const epoch = process.env.SOURCE_DATE_EPOCH ?? (await run("git", ["log", "-1", "--format=%ct"])).trim();
+  return ["--build-arg", `SOURCE_DATE_EPOCH=${epoch}`];
 }
 
 /** Builds a target, whose archive is handed to `use`, and returns the image's digest. */
@@ -74,13 +74,12 @@ async function build(
   const archive = join(scratch, "image.tar");
   const metadata = join(scratch, "metadata.json");
   try {
-    const epoch = `SOURCE_DATE_EPOCH=${await sourceDate()}`;
     await run(
       "docker",
       [
         ...["buildx", "build", "--file", "deploy/Dockerfile", "--target", target, "--progress", "plain"],
         // Attestations name the time of the build.
-        ...["--provenance=false", "--sbom=false", "--build-arg", epoch, ...options],
+        ...["--provenance=false", "--sbom=false", ...options],
         // Not straight into the engine: that cannot rewrite the times of files.
         ...["--output", `type=docker,dest=${archive},rewrite-timestamp=true`, "--metadata-file", metadata, "."],
       ],
@@ -100,17 +99,22 @@ export async function sizeOf(image: string, { env }: Engine): Promise<number> {
 }
 
 /**
- * Builds the images into the engine, and writes the bills of materials of those for production to
- * build/images.
+ * Builds the images into the engine, and writes their bills of materials to
+ * .local/images.
  */
-async function buildAll(engine: Engine, tag: string, pinned: readonly string[]): Promise<void> {
-  const folder = join(root, "build/images");
+async function buildAll(
+  engine: Engine,
+  targets: readonly Target[],
+  tag: string,
+  common: readonly string[],
+): Promise<void> {
+  const folder = join(root, ".local/images");
   mkdirSync(folder, { recursive: true });
-  for (const target of TARGETS) {
+  for (const target of targets) {
     const image = `countersign/${target}:${tag}`;
     const started = performance.now();
     const load = (archive: string) => run("docker", ["load", "--input", archive], { env: engine.env });
-    const digest = await build(engine, target, [...pinned, "--tag", image], load);
+    const digest = await build(engine, target, [...common, "--tag", image], load);
     const seconds = Math.round((performance.now() - started) / 1000);
     console.log(`${image}  ${digest}  ${await sizeOf(image, engine)} MB  (${seconds} s)`);
     const sbom = await run("docker", ["run", "--rm", "--entrypoint", "cat", image, "/app/sbom.cdx.json"], {
@@ -118,16 +122,16 @@ async function buildAll(engine: Engine, tag: string, pinned: readonly string[]):
     });
     writeFileSync(join(folder, `${target}.cdx.json`), sbom);
   }
-  console.log("bills of materials (CycloneDX): build/images/*.cdx.json");
+  console.log("bills of materials (CycloneDX): .local/images/*.cdx.json");
 }
 
 /** Builds the images for production twice from nothing and compares their digests. */
-async function checkReproducible(engine: Engine, pinned: readonly string[]): Promise<void> {
+async function checkReproducible(engine: Engine, common: readonly string[]): Promise<void> {
   const first = new Map<Target, string>();
   const different: string[] = [];
   for (const turn of [1, 2]) {
     for (const [target, again] of PRODUCTION) {
-      const digest = await build(engine, target, [...pinned, again]);
+      const digest = await build(engine, target, [...common, again]);
       console.log(`countersign/${target}, build ${turn}: ${digest}`);
       if (turn === 1) first.set(target, digest);
       else if (digest !== first.get(target)) different.push(target);
@@ -144,8 +148,11 @@ export interface ImagesOptions {
   check: boolean;
 }
 
-/** `npm run images`: builds the images into the engine; or pins their base images, or compares two builds. */
-export async function images(options: ImagesOptions): Promise<void> {
+/** `npm run images`: builds all or the named images; or pins their base images, or compares two builds. */
+export async function images(options: ImagesOptions, named: readonly string[]): Promise<void> {
+  const targets = TARGETS.filter((target) => named.length === 0 || named.includes(target));
+  const unknown = named.filter((name) => !targets.includes(name as Target));
+  if (unknown.length > 0) throw new Failure(`no such image: ${unknown.join(", ")}. Images: ${TARGETS.join(", ")}.`);
   const say = (line: string) => console.log(line);
   const engine = await findEngine(say);
   if (options.pin) return pin(engine);
@@ -154,5 +161,6 @@ export async function images(options: ImagesOptions): Promise<void> {
     say("the base images are not pinned: `npm run images -- --pin` asks the registry for their digests");
     await ensureBaseImages(engine.env, say);
   }
-  await (options.check ? checkReproducible(engine, pinned ?? []) : buildAll(engine, options.tag, pinned ?? []));
+  const common = [...(await sourceDate()), ...(pinned ?? [])];
+  await (options.check ? checkReproducible(engine, common) : buildAll(engine, targets, options.tag, common));
 }

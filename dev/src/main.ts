@@ -43,7 +43,7 @@ const commands: Command[] = [
     run: async ({ positionals }) => (await import("./mutate.ts")).mutate(positionals),
   }),
   command({
-    usage: "images -- [--tag <tag>] [--unpinned] | [--check] | [--pin]",
+    usage: "images -- [--tag <tag>] [--unpinned] [image]… | [--check] | [--pin]",
     about: "Builds the container images; --check compares two builds, --pin writes the digests of the base images.",
     options: {
       tag: { type: "string", default: "latest" },
@@ -51,7 +51,8 @@ const commands: Command[] = [
       check: { type: "boolean", default: false },
       pin: { type: "boolean", default: false },
     },
-    run: async ({ values }) => (await import("./images.ts")).images(values),
+    positionals: true,
+    run: async ({ values, positionals }) => (await import("./images.ts")).images(values, positionals),
   }),
   command({
     usage: "test:compose -- [--keep] [--host-tools]",
