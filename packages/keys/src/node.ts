@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { createECDH, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { type KeyAlgorithm, type PublicKey, parsePublicKey } from "./public-key.ts";
 import { signatureFromDer } from "./signature.ts";
 import { JWK_CURVES, type SignatureHash } from "./verify-signature.ts";
@@ -19,6 +19,17 @@ export function publicKeyOf(key: KeyObject): PublicKey {
   const algorithm = (Object.keys(JWK_CURVES) as KeyAlgorithm[]).find((name) => JWK_CURVES[name] === jwk.crv);
   if (!algorithm) throw new TypeError(`no algorithm for curve ${jwk.crv}`);
   return parsePublicKey(hex(jwk.x) + hex(jwk.y), algorithm);
+}
+
+/** Returns a P-256 private key from its scalar, 64 hex digits, as Flow's tools write it. Errors: TypeError. */
+export function privateKeyOf(scalar: string): KeyObject {
+  if (!/^[0-9a-f]{64}$/i.test(scalar)) throw new TypeError("a P-256 scalar is 64 hex digits");
+  const ecdh = createECDH("prime256v1");
+  ecdh.setPrivateKey(scalar, "hex");
+  const point = ecdh.getPublicKey();
+  const part = (bytes: Buffer) => bytes.toString("base64url");
+  const [d, x, y] = [Buffer.from(scalar, "hex"), point.subarray(1, 33), point.subarray(33)].map(part);
+  return createPrivateKey({ format: "jwk", key: { kty: "EC", crv: "P-256", d: d!, x: x!, y: y! } });
 }
 
 /** Creates a device's key, as phones' secure hardware would make it. */

@@ -1,4 +1,3 @@
-import { createECDH, createPrivateKey, type KeyObject } from "node:crypto";
 import { Failure } from "@countersign/build/fail.ts";
 import {
   type AccessApi,
@@ -9,26 +8,11 @@ import {
   type FlowTransaction,
 } from "@countersign/flow";
 import { type ChainSigner, withEnvelopeSignature } from "@countersign/flow/node";
+import { privateKeyOf } from "@countersign/keys/node";
 import { serviceAddress } from "./emulator.ts";
 
 const computeLimit = 9999n;
 const sealWithinMs = 30_000;
-
-/** Returns a P-256 private key from its scalar (64 hex characters). */
-function privateKeyOf(scalar: string): KeyObject {
-  const ecdh = createECDH("prime256v1");
-  ecdh.setPrivateKey(scalar, "hex");
-  const point = ecdh.getPublicKey();
-  const part = (bytes: Buffer) => bytes.toString("base64url");
-  const key = {
-    kty: "EC",
-    crv: "P-256",
-    d: part(Buffer.from(scalar, "hex")),
-    x: part(point.subarray(1, 33)),
-    y: part(point.subarray(33)),
-  };
-  return createPrivateKey({ format: "jwk", key });
-}
 
 /**
  * The emulator's service account as proposer, payer and authorizer at once: its envelope signature is

@@ -1,10 +1,10 @@
 import { command } from "@countersign/runtime";
-import { createKeystoreVault, keyVersions, readKeystore } from "../vault/index.ts";
+import { createKeystoreVault, keyVersions, openVaults, readKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
 /**
  * `signer keys export-public`: prints the public halves of the audit key and of every chain's paymaster and
- * creator, all versions.
+ * creator, all versions, also of those that SIGNER_VAULTS_FILE places elsewhere.
  */
 export const keysExportPublic = command({
   usage: "keys export-public",
@@ -13,22 +13,23 @@ export const keysExportPublic = command({
   async run({ env, print }) {
     const { file, passphrase } = keystorePlace(env);
     const content = readKeystore(file, passphrase);
-    const vault = createKeystoreVault(content);
-    const { audit, chains } = keyVersions(content);
+    const { vault, close } = await openVaults(createKeystoreVault(content), env.SIGNER_VAULTS_FILE);
     const publicKeys = (versions: readonly number[], of: (version: number) => Parameters<typeof vault.publicKey>[0]) =>
       Promise.all(
         versions.map(async (version) => ({ version, publicKey: (await vault.publicKey(of(version))).publicKey })),
       );
     const byChain: Record<string, unknown> = {};
-    for (const { chainName, creator, paymaster } of chains) {
-      byChain[chainName] = {
-        creator: await publicKeys(creator, (version) => ({ role: "creator", chainName, version })),
-        paymaster: await publicKeys(paymaster, (version) => ({ role: "paymaster", chainName, version })),
-      };
+    try {
+      for (const { chainName } of keyVersions(content).chains) {
+        const of = (role: "creator" | "paymaster") =>
+          publicKeys(vault.versions(role, chainName), (version) => ({ role, chainName, version }));
+        byChain[chainName] = { creator: await of("creator"), paymaster: await of("paymaster") };
+      }
+      const audit = await publicKeys(vault.versions("audit"), (version) => ({ role: "audit", version }));
+      print(JSON.stringify({ audit, chains: byChain }));
+    } finally {
+      close();
     }
-    print(
-      JSON.stringify({ audit: await publicKeys(audit, (version) => ({ role: "audit", version })), chains: byChain }),
-    );
     return 0;
   },
 });

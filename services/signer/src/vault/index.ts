@@ -11,5 +11,6 @@ export {
   reEncryptKeystore,
 } from "./keystore-file.ts";
 export { createKeystoreVault } from "./keystore-vault.ts";
+export { openVaults } from "./open-vaults.ts";
 export { startVault } from "./start-vault.ts";
 export { type AuditKeyReference, auditPublicKeys, type KeyReference, ownPublicKeys, type Vault } from "./vault.ts";

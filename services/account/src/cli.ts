@@ -1,0 +1,4 @@
+import { runCommand } from "@countersign/runtime";
+import { networksCreate } from "./commands/networks-create.ts";
+
+await runCommand("account", [networksCreate]);
