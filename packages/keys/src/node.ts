@@ -21,7 +21,7 @@ export function publicKeyOf(key: KeyObject): PublicKey {
   return parsePublicKey(hex(jwk.x) + hex(jwk.y), algorithm);
 }
 
-/** Returns a P-256 private key from its scalar, 64 hex digits, as Flow's tools write it. Errors: TypeError. */
+/** Returns a P-256 private key from its scalar, 64 hex digits as Flow's tools write it. Errors: TypeError. */
 export function privateKeyOf(scalar: string): KeyObject {
   if (!/^[0-9a-f]{64}$/i.test(scalar)) throw new TypeError("a P-256 scalar is 64 hex digits");
   const ecdh = createECDH("prime256v1");

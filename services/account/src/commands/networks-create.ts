@@ -19,7 +19,7 @@ import {
   type OperatorAddresses,
 } from "../chain/operator-accounts.ts";
 
-/** What is the same for everybody on a network. https://developers.flow.com/evm/using */
+/** The facts of a network that all its users share. https://developers.flow.com/evm/using */
 const FACTS: Record<Network["network"], Pick<Network, "evmChainId" | "evmContract"> & { explorer: string }> = {
   mainnet: { evmChainId: 747, evmContract: "e467b9dd11fa00df", explorer: "https://www.flowscan.io/tx/{id}" },
   testnet: { evmChainId: 545, evmContract: "8c5303eaa26202d6", explorer: "https://testnet.flowscan.io/tx/{id}" },
