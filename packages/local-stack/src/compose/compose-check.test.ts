@@ -242,7 +242,7 @@ describe("the environment of each process", () => {
       replicas: [{} as never],
       gateway: "http://localhost:8080",
       natsUrl: "nats://127.0.0.1:4222",
-      networksFile: "networks.json",
+      networksFile: join(state, "networks/networks.json"),
       databaseUrl: () => "postgresql://x@127.0.0.1:1/x",
     });
     const unknown = Object.keys(env).filter((key) => !(key.replace(/_DATABASE_URL_FILE$/, "_DATABASE_URL") in inDev));
