@@ -40,9 +40,7 @@ it("a replica has the documented number of connections to Postgres at most", asy
   }
 });
 
-it.runIf(process.platform === "linux")("a process has one connection to each peer, and one for earlier streams", {
-  timeout: 120_000,
-}, async () => {
+it.runIf(process.platform === "linux")("a process has two connections to each peer at most", async () => {
   await signUpPerson();
   for (const [name, { pid }] of Object.entries(stack.processes)) {
     for (const [peer, { grpc }] of Object.entries(stack.processes)) {
