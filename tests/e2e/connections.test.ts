@@ -48,7 +48,9 @@ it.runIf(process.platform === "linux")("a process has two connections to each pe
       const connections = () => portsOf(pid).filter((port) => port === Number(grpc.split(":")[1])).length;
       // The gateway keeps its streams of events apart. An earlier connection is closed with its last call.
       const allowed = name.startsWith("gateway") && peer.startsWith("device") ? 4 : 2;
-      await expect.poll(connections, { timeout: 30_000, message: `of ${name} to ${peer}` }).toBeLessThanOrEqual(allowed);
+      await expect
+        .poll(connections, { timeout: 30_000, message: `of ${name} to ${peer}` })
+        .toBeLessThanOrEqual(allowed);
     }
   }
 });
