@@ -14,7 +14,7 @@ const REDELIVERED_MS = 45_000;
 /** The longest time from a restart until the list of keys is correct. */
 const RIGHT_WITHIN_MS = 5_000;
 
-/** The households' last enrollments: an event that was not handled at once is delivered again some time later. */
+// The households' last enrollments: an event that was not handled at once comes again some time later.
 const OF_ENROLLMENT = new Set(["auth/request received", "auth/request taken note of"]);
 
 let stack: FaultStack;
