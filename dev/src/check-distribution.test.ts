@@ -42,6 +42,6 @@ test("a schema is what all migrations leave", () => {
   expect(findInSchema([MAKES, DROPS, MAKES])).toHaveLength(2);
 });
 
-test("nothing new of this repository works on one node of Postgres only", { timeout: 30_000 }, () => {
+test("nothing of this repository works on one node of Postgres only", { timeout: 30_000 }, () => {
   expect(checkDistribution(root)).toEqual([]);
 });

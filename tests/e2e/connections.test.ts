@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { signUpPerson, stack } from "../support/person.ts";
 
 /** The most connections to Postgres of a replica; docs/scaling.md computes with them. */
-const MAX_POSTGRES = { auth: 8, device: 5, key: 5, account: 6, signer: 10 };
+const MAX_POSTGRES = { auth: 8, device: 5, key: 5, account: 5, signer: 9 };
 
 /** Returns the ports of 127.0.0.1 that a process is connected to, one for each connection. */
 function portsOf(pid: number): number[] {
@@ -31,7 +31,7 @@ it("a replica has the documented number of connections to Postgres at most", asy
     await client.connect();
     const own = "datname = current_database() AND backend_type = 'client backend'";
     const { rows } = await client.query(
-      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE ${own} AND application_name IN ('countersign', 'listen')`,
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE ${own} AND application_name = 'countersign'`,
     );
     await client.end();
     const replicas = Object.keys(stack.processes).filter((name) => name.replace(/-\d+$/, "") === service).length;

@@ -150,7 +150,7 @@ describe("Postgres", () => {
       expect((await askDatabaseOf(service, person, message)).status, service).toBeLessThan(500);
     const hops = services.map((service) => proxied.network.tcp(service, "postgres"));
     for (const hop of hops) hop.mute();
-    // So many that no pool has a free connection, and so long that every listener has checked its connection.
+    // So many that no pool has a free connection, and so long that every connection is found to be dead.
     const looked = sleep(12_000);
     const asked = services.flatMap((service) =>
       Array.from({ length: 8 }, () => askDatabaseOf(service, person, message)),

@@ -1,6 +1,5 @@
 export { type DeleteBatch, deleteInBatches, deletionOf } from "./delete-rows.ts";
 export { groupUses } from "./group-uses.ts";
-export { type ListenedChannel, type ListenOptions, listenPostgres, type PostgresListener } from "./listen.ts";
 export { lockAccount } from "./lock-account.ts";
 export type { PoolOptions, Timeouts } from "./pool.ts";
 export { openPostgres, type Postgres, type Queries, queriesIn } from "./postgres.ts";

@@ -8,13 +8,7 @@ import {
 } from "@countersign/access-tokens";
 import { type TlsMaterial, type TokenVerifier, withCommitPoints } from "@countersign/core";
 import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/events";
-import {
-  type ListenedChannel,
-  listenPostgres,
-  openPostgres,
-  type Postgres,
-  type PostgresListener,
-} from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import {
   createRpcChannel,
@@ -44,8 +38,7 @@ export interface ServiceSettings {
   addresses: Readonly<Record<string, string>>;
   /** Whether calls to other services share streams. Default: each is sent alone. */
   coalesceCalls?: boolean;
-  /** `directDatabaseUrl` is for what needs a session, where the other one is a pooler's. */
-  secrets: { databaseUrl: string; directDatabaseUrl?: string | undefined };
+  secrets: { databaseUrl: string };
 }
 
 /** Milliseconds of a call to another service. */
@@ -77,8 +70,6 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   database<C extends PrismaLike>(Client: PrismaClass<C>): Database<C>;
   /** Opens further connections to the same database. */
   connections<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): Database<C>;
-  /** Calls `onNotify` for each notification on the channel and after each reconnect. */
-  listen(channel: string, onNotify: (payload: string) => void): ListenedChannel;
   /** Calls another service; 3 s for each call unless `deadlineMs` says otherwise. */
   client<S extends ServiceDefinition>(service: S, callee: Callee, deadlineMs?: number): RpcClient<S>;
   consume(options: Omit<ConsumerOptions, "natsUrl" | "tls" | "logger">): void;
@@ -100,7 +91,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
 ): ServiceRuntime<Extract<keyof S["addresses"], string>> {
   const { name, logger, metrics, clock, drainMs, onClose, dependency } = service;
   const { natsUrl, issuer, addresses } = settings;
-  const { databaseUrl, directDatabaseUrl = databaseUrl } = settings.secrets;
+  const { databaseUrl } = settings.secrets;
   const tls = loadTls(settings.tls);
   const peers = loadPeers(settings.peersFile);
 
@@ -118,14 +109,6 @@ export function createServiceRuntime<S extends ServiceSettings>(
     postgres: withCommitPoints(postgres),
     prisma: withCommitPoints(prisma),
   });
-
-  let opened: PostgresListener | undefined;
-  function listener(): PostgresListener {
-    if (opened) return opened;
-    opened = listenPostgres({ databaseUrl: directDatabaseUrl, logger });
-    onClose("listener", opened.close);
-    return opened;
-  }
 
   const channels = new Map<string, RpcChannel>();
   function channelTo(callee: string): RpcChannel {
@@ -153,9 +136,6 @@ export function createServiceRuntime<S extends ServiceSettings>(
       return withPoints(database);
     },
     connections: (Client, connections) => withPoints(openDatabase(Client, connections)),
-    listen(channel, onNotify) {
-      return listener().listen(channel, onNotify);
-    },
     client(definition, callee, deadlineMs = DEADLINE_MS) {
       return channelTo(callee).client(definition, deadlineMs);
     },

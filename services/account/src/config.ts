@@ -7,8 +7,6 @@ const action = z.enum(ALERT_ACTIONS).default("freeze");
 
 const schema = serviceEnv.extend({
   ACCOUNT_DATABASE_URL: z.string(),
-  /** For notifications, where ACCOUNT_DATABASE_URL is a pooler's. */
-  ACCOUNT_DIRECT_DATABASE_URL: z.string().optional(),
   ACCOUNT_LISTEN: listenAddress,
   /** Creations of one chain under way at once, per replica. */
   ACCOUNT_PARALLEL_CREATIONS: z.coerce.number().int().positive().default(2),
@@ -68,10 +66,7 @@ export function loadConfig(env: Env) {
     addresses: { auth: settings.CS_AUTH_ADDRESS, signer: settings.CS_SIGNER_ADDRESS },
     networks: loadNetworks(settings.CS_NETWORKS_FILE),
     passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
-    secrets: {
-      databaseUrl: settings.ACCOUNT_DATABASE_URL,
-      directDatabaseUrl: settings.ACCOUNT_DIRECT_DATABASE_URL,
-    },
+    secrets: { databaseUrl: settings.ACCOUNT_DATABASE_URL },
   };
 }
 

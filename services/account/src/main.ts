@@ -12,6 +12,7 @@ import { loadConfig } from "./config.ts";
 import { deployAccount } from "./domain/accounts/deploy-account.ts";
 import { getAccount } from "./domain/accounts/get-account.ts";
 import { linkParent } from "./domain/accounts/link-parent.ts";
+import type { Creation } from "./domain/creations/creation.ts";
 import { voidTemplates } from "./domain/freeze/void-templates.ts";
 import { prepareMessage } from "./domain/messages/prepare-message.ts";
 import { reconcileServerKeyRotation } from "./domain/server-keys/reconcile-server-key-rotation.ts";
@@ -57,12 +58,13 @@ async function start(service: ServiceProcess) {
   const tokenState = runtime.watchTokenState();
   const signer = openSigner(runtime);
 
-  const creating = { store: creations, signer: signer.creation, parallel, collectMs, refusedRetryMs };
+  const waiters = createDeploymentWaiters({ findEnded: stored.findEnded, logger });
+  const onEnd = ({ chainName, accountIds }: Creation) => {
+    for (const accountId of accountIds) waiters.wake({ accountId, chainName });
+  };
+  const creating = { store: creations, signer: signer.creation, onEnd, parallel, collectMs, refusedRetryMs };
   const runner = startCreationRunner({ ...creating, chains, clock, logger });
   onClose("creation-runner", () => runner.close());
-  runtime.listen("creation", runner.wake);
-  const waiters = createDeploymentWaiters();
-  runtime.listen("deployment", waiters.notify);
 
   startChainJobs(runtime, config, { chains, keyWatch, settlements, budgetSigner: signer.budgets });
 
@@ -85,7 +87,7 @@ async function start(service: ServiceProcess) {
 
   const { wake: wakeRunner } = runner;
   const chainNames = new Set(chains.keys());
-  const deploy = deployAccount({ store: stored, clock, chainNames, wakeRunner, waitForChange: waiters.wait });
+  const deploy = deployAccount({ store: stored, clock, chainNames, wakeRunner, waitForEnd: waiters.wait });
   const link = linkParent({ store: writingParents(stored, accounts), chains, clock });
   const unknownTransaction = unknownTransactions(rememberFirstAsked());
   const adding = { accounts, chains, additions, signer: signer.keyAdditions, passkeys, maxUserKeys, clock, logger };

@@ -16,8 +16,6 @@ const positiveSeconds = z.coerce.number().int().positive();
 
 const schema = serviceEnv.extend({
   SIGNER_DATABASE_URL: z.string(),
-  /** For notifications, where SIGNER_DATABASE_URL is a pooler's. */
-  SIGNER_DIRECT_DATABASE_URL: z.string().optional(),
   SIGNER_LISTEN: listenAddress,
   SIGNER_KEYSTORE_FILE: z.string(),
   SIGNER_KEYSTORE_PASSPHRASE_FILE: z.string(),
@@ -92,7 +90,6 @@ export function loadConfig(env: Env) {
     chains,
     secrets: {
       databaseUrl: settings.SIGNER_DATABASE_URL,
-      directDatabaseUrl: settings.SIGNER_DIRECT_DATABASE_URL,
       keystorePassphrase: readSecretFile(settings.SIGNER_KEYSTORE_PASSPHRASE_FILE),
     },
   };

@@ -7,8 +7,6 @@ import { inject } from "vitest";
 export interface TestDatabase {
   /** Connection string of a database of its own, with the service's migrations applied; it may be pooled. */
   url: string;
-  /** The same without a pooler, for what needs a session: LISTEN. */
-  directUrl: string;
   /** Removes it, even while clients are connected. */
   drop(): Promise<void>;
 }
@@ -57,7 +55,6 @@ export async function createEarlierDatabase(
   for (const { sql } of steps.slice(0, placeOf(steps, migration))) await run(sql);
   return {
     url,
-    directUrl: url,
     async migrate() {
       for (const { sql } of steps.slice(placeOf(steps, migration))) await run(sql);
     },
@@ -91,7 +88,6 @@ export async function createTestDatabase(service: ServiceName): Promise<TestData
   });
   return {
     url: databaseUrl(inject("pooledUrl"), name),
-    directUrl: databaseUrl(adminUrl, name),
     drop: () => dropDatabase(adminUrl, name),
   };
 }

@@ -3,9 +3,12 @@ import type { PublicKey } from "@countersign/keys";
 import type { AccountAddress, AccountDeployment } from "./accounts/account.ts";
 import type { CreatedAccount, Creation, FailurePlan } from "./creations/creation.ts";
 
-export interface QueueDeployment {
+export interface AccountOnChain {
   readonly accountId: string;
   readonly chainName: string;
+}
+
+export interface QueueDeployment extends AccountOnChain {
   readonly userKey: PublicKey;
   readonly profileImageUrl: string;
   /** Leaves a deployment that the chain refused as it is: another attempt costs fees. */

@@ -26,6 +26,7 @@ async function leftFor(refusal: AppError): Promise<number> {
   const clock = new FixedClock();
   const kept = Promise.withResolvers<Lease>();
   const waiting = [creation];
+  const ended: string[] = [];
   const store: Pick<CreationStore, "assign" | "takeOver" | "moveLeaseEnd"> = {
     assign: async () => waiting.shift(),
     takeOver: async () => undefined,
@@ -45,6 +46,7 @@ async function leftFor(refusal: AppError): Promise<number> {
     store: store as CreationStore,
     signer: signer as CreationSigner,
     chains: new Map([["flow", chain as Chain]]),
+    onEnd: ({ id }) => ended.push(id),
     clock,
     logger: createLogger({ name: "test", level: "silent" }),
     parallel: 1,
@@ -53,6 +55,8 @@ async function leftFor(refusal: AppError): Promise<number> {
   });
   const { until } = await kept.promise;
   await runner.close();
+  // Requests that wait for its deployments look at them again.
+  expect(ended).toEqual([creation.id]);
   return until.getTime() - clock.now().getTime();
 }
 

@@ -8,6 +8,8 @@ export interface CreationRunnerOptions {
   readonly store: CreationStore;
   readonly signer: CreationSigner;
   readonly chains: ReadonlyMap<string, Chain>;
+  /** Called after this process has worked on a creation: its deployments may have ended. */
+  onEnd(creation: Creation): void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Creations of one chain that this process has under way at once. */
@@ -37,7 +39,7 @@ const pause = async (ms: number, signal: AbortSignal) => void (await sleepUntil(
  * moved to soon. A deployment that the chain refuses is failed; only another DeployAccount queues it again.
  */
 export function startCreationRunner(options: CreationRunnerOptions): CreationRunner {
-  const { store, chains, clock, logger, parallel, collectMs, refusedRetryMs } = options;
+  const { store, chains, onEnd, clock, logger, parallel, collectMs, refusedRetryMs } = options;
   const owner = uuidv4();
   const stop = new AbortController();
   const running = new Map<string, Promise<void>>();
@@ -81,6 +83,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
     const work = bring(creation).finally(() => {
       running.delete(id);
       perChain.set(chainName, perChain.get(chainName)! - 1);
+      onEnd(creation);
       wake();
     });
     running.set(id, work);

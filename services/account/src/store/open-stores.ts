@@ -22,8 +22,7 @@ export async function openStores(
   const { prisma, postgres } = runtime.database(PrismaClient);
   for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
   const stored = withFaultPoints("accounts", postgresAccountStore(prisma, postgres));
-  const remembered = rememberAccounts(stored.find, () => changes.connected());
-  const changes = runtime.listen("account_changed", remembered.forget);
+  const remembered = rememberAccounts(stored.find, [...chains.keys()]);
   const firstKeyId = (chainName: string) => chains.get(chainName)?.creator.firstKeyId;
   const deleteExpired = deleteExpiredRows(postgres);
   runtime.every(HOUSEKEEPING_MS, "housekeeping", () => deleteExpired(runtime.clock.now()));

@@ -1,9 +1,9 @@
 import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import { type Postgres, sqlFile } from "@countersign/postgres";
+import { type Postgres, sql, sqlFile } from "@countersign/postgres";
 import type { AccountAddress, AccountDeployment, DeploymentState } from "../domain/accounts/account.ts";
-import type { AccountStore } from "../domain/ports.ts";
+import type { AccountOnChain, AccountStore } from "../domain/ports.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
 interface Row {
@@ -47,8 +47,13 @@ const sqlOf = (name: string) => new URL(`../../sql/${name}.sql`, import.meta.url
 const findStatement = sqlFile(sqlOf("find-account"));
 const queueStatement = sqlFile(sqlOf("queue-deployment"));
 
+interface EndedDeployments {
+  /** Returns those of the deployments that are not under way any more. */
+  findEnded(deployments: readonly AccountOnChain[]): Promise<AccountOnChain[]>;
+}
+
 /** Keeps accounts in Postgres. Prisma is not used where every sign-up or request passes. */
-export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): AccountStore {
+export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): AccountStore & EndedDeployments {
   const find: AccountStore["find"] = async (accountId, chainName) => {
     const [row] = await postgres.query<Row>(findStatement({ accountId, chainName }));
     return row && toAccountDeployment(row, chainName);
@@ -56,6 +61,13 @@ export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): 
 
   return {
     find,
+
+    findEnded: (deployments) =>
+      postgres.query<AccountOnChain>(sql`
+        SELECT account_id AS "accountId", chain_name AS "chainName" FROM deployment
+        WHERE state NOT IN ('queued', 'assigned') AND account_id = ANY(${deployments.map((each) => each.accountId)}::uuid[])
+          AND chain_name = ANY(${[...new Set(deployments.map((each) => each.chainName))]})`),
+
     async queue({ accountId, chainName, userKey, profileImageUrl, keepFailed = false }, now) {
       await postgres.execute(
         queueStatement({

@@ -41,10 +41,9 @@ async function toCreation(tx: Tx, row: Row): Promise<Creation> {
   };
 }
 
-/** Frees the proposal key and notifies the waiting calls. */
-async function release(tx: Tx, row: Pick<Row, "id" | "accountIds">): Promise<void> {
-  await tx.proposalKey.updateMany({ where: { creationId: row.id }, data: { creationId: null } });
-  for (const accountId of row.accountIds) await tx.$executeRaw`SELECT pg_notify('deployment', ${accountId})`;
+/** Frees the proposal key. */
+async function release(tx: Tx, { id }: Pick<Row, "id">): Promise<void> {
+  await tx.proposalKey.updateMany({ where: { creationId: id }, data: { creationId: null } });
 }
 
 /** Locks a creation that the owner still holds in one of these states. */

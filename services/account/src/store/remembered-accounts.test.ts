@@ -1,16 +1,19 @@
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { AccountDeployment } from "../domain/accounts/account.ts";
 import { rememberAccounts, writingParents } from "./remembered-accounts.ts";
 
-const deployed = (addresses = 2): AccountDeployment => ({
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const deployed = (...chainNames: string[]): AccountDeployment => ({
   account: {
     id: "a",
     profileImageUrl: "",
     createdAt: new Date(0),
     updatedAt: new Date(0),
     parents: [],
-    addresses: Array.from({ length: addresses }, () => ({
-      chainName: "flow-emulator",
+    addresses: chainNames.map((chainName) => ({
+      chainName,
       chainType: "cadence" as const,
       address: "01cf0e2f2f715450",
       chainId: 646,
@@ -19,16 +22,14 @@ const deployed = (addresses = 2): AccountDeployment => ({
   deployment: undefined,
 });
 
-function remembered(answer = deployed()) {
-  const state = { reads: 0, listening: true, answer, duringRead: () => {} };
-  const accounts = rememberAccounts(
-    async () => {
-      state.reads += 1;
-      state.duringRead();
-      return state.answer;
-    },
-    () => state.listening,
-  );
+const chains = ["flow", "flow-other"];
+/** One replica, of the database that the state is. */
+function remembered(state = { reads: 0, answer: deployed(...chains), duringRead: async () => {} }) {
+  const accounts = rememberAccounts(async () => {
+    state.reads += 1;
+    await state.duringRead();
+    return state.answer;
+  }, chains);
   return { state, accounts };
 }
 
@@ -37,48 +38,68 @@ it("reads an account once, per chain, until it changes", async () => {
   await accounts.find("a", "");
   await accounts.find("a", "");
   expect(state.reads).toBe(1);
-  await accounts.find("a", "flow-emulator");
-  accounts.forget("b");
+  await accounts.find("a", "flow");
+  void accounts.forgetEverywhere("b");
   await accounts.find("a", "");
   expect(state.reads).toBe(2);
-  accounts.forget("a");
+  void accounts.forgetEverywhere("a");
   await accounts.find("a", "");
-  accounts.forget("");
-  await accounts.find("a", "");
+  await accounts.find("a", "flow");
   expect(state.reads).toBe(4);
 });
 
-it("remembers nothing that is not deployed yet", async () => {
-  const { state, accounts } = remembered(deployed(0));
+it.each([[], ["flow"]])("remembers no account that further chains may be added to: on %s", async (...on) => {
+  const { state, accounts } = remembered();
+  state.answer = deployed(...on);
   await accounts.find("a", "");
   await accounts.find("a", "");
-  expect(state.reads).toBe(2);
+  await accounts.find("a", "flow");
+  await accounts.find("a", "flow");
+  expect(state.reads).toBe(4);
 });
 
 it("remembers nothing that may have changed while it was read", async () => {
   const { state, accounts } = remembered();
-  state.duringRead = () => accounts.forget("a");
+  state.duringRead = async () => void accounts.forgetEverywhere("a");
   await accounts.find("a", "");
-  state.duringRead = () => {};
+  state.duringRead = async () => {};
   await accounts.find("a", "");
   expect(state.reads).toBe(2);
 });
 
-it("believes nothing while nobody listens", async () => {
+it("believes nothing for longer than half a second from the beginning of its read", async () => {
   const { state, accounts } = remembered();
+  state.duringRead = async () => void (await vi.advanceTimersByTimeAsync(300));
   await accounts.find("a", "");
-  state.listening = false;
+  state.duringRead = async () => {};
+  await accounts.find("a", "flow");
+  vi.advanceTimersByTime(199);
   await accounts.find("a", "");
+  expect(state.reads).toBe(2);
+  vi.advanceTimersByTime(1);
   await accounts.find("a", "");
-  expect(state.reads).toBe(3);
+  await accounts.find("a", "flow");
+  expect(state.reads).toBe(4);
 });
 
-it("a writer of parents reads them back at once", async () => {
+it("a change of parents is acknowledged once every replica reads it", async () => {
   const { state, accounts } = remembered();
-  await accounts.find("a", "");
+  const { accounts: other } = remembered(state);
+  const changed = { ...deployed(...chains), deployment: undefined };
+  changed.account = { ...changed.account, parents: changed.account.addresses };
   const setParents = async () => {
-    state.answer = deployed(1);
+    // As late as possible: just before the change.
+    await other.find("a", "");
+    state.answer = changed;
   };
-  await writingParents({ find: accounts.find, setParents }, accounts).setParents("a", [], new Date(0));
-  expect((await accounts.find("a", ""))?.account.addresses).toHaveLength(1);
+  let isAcknowledged = false;
+  const writing = writingParents({ find: accounts.find, setParents }, accounts).setParents("a", [], new Date(0));
+  void writing.then(() => {
+    isAcknowledged = true;
+  });
+  while (!isAcknowledged) {
+    await other.find("a", "");
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  for (const replica of [accounts, other]) expect((await replica.find("a", ""))?.account.parents).toHaveLength(2);
 });

@@ -52,6 +52,25 @@ describe("deployments", () => {
     for (const { deployment } of answers)
       expect(deployment).toMatchObject({ state: "queued", userKey: command.userKey });
   });
+
+  it("that have ended are found for all who wait, each chain by itself", async () => {
+    const [one, other] = [newDeployment(), newDeployment()];
+    const elsewhere = { ...one, chainName: "flow-other" };
+    for (const each of [one, other, elsewhere]) await accounts().queue(each, clock.now());
+    const ended = async () => {
+      const found = await accounts().findEnded([one, other, elsewhere]);
+      return found.map(({ accountId, chainName: on }) => [accountId, on]);
+    };
+    expect(await ended()).toEqual([]);
+    const setState = (accountId: string, on: string, state: string) =>
+      prisma.deployment.update({ where: { accountId_chainName: { accountId, chainName: on } }, data: { state } });
+    await setState(one.accountId, chainName, "deployed");
+    await setState(other.accountId, chainName, "assigned");
+    expect(await ended()).toEqual([[one.accountId, chainName]]);
+    await setState(elsewhere.accountId, "flow-other", "failed");
+    expect(await ended()).toHaveLength(2);
+    expect(await accounts().findEnded([other])).toEqual([]);
+  });
 });
 
 describe("parents", () => {

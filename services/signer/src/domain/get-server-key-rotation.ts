@@ -26,7 +26,7 @@ export const getServerKeyRotation =
   ({ bindings, vault, chain }: { bindings: BindingStore; vault: Vault; chain(name: string): ChainPolicy }) =>
   async ({ accountId, chainName }: AccountOnChain): Promise<ServerKeyState> => {
     const policy = chain(chainName);
-    const binding = (await bindings.find(accountId)).find((each) => each.chainName === chainName);
+    const binding = (await bindings.findCurrent(accountId)).find((each) => each.chainName === chainName);
     if (!binding) throw new AppError("AccountNotReady");
     const keyOf = (version: number) => vault.publicKey({ role: "server", chainName, accountId, version });
     const version = binding.serverKeyVersion;

@@ -1,4 +1,4 @@
-import type { Clock, VerifiedToken } from "@countersign/core";
+import { type Clock, isAppError, type VerifiedToken } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { type Binding, requireOwnAccount, serverKeyOf } from "../policy/account.ts";
@@ -26,7 +26,7 @@ export interface RequestOrigin {
 
 /** Sources of the facts about a request for a signature with a user's token. */
 export interface FactSources {
-  readonly bindings: Pick<BindingStore, "find">;
+  readonly bindings: Pick<BindingStore, "find" | "findCurrent">;
   readonly vault: Vault;
   readonly addedKeys: AddedKeys;
   readonly recoveryKeys: RecoveryKeys;
@@ -43,8 +43,8 @@ export interface FactSources {
 }
 
 /**
- * Loads the account, the template and the keys that the rules need. Costs at most one query, for the
- * account's bindings, and one call, for its blocked keys; both are cached. Errors: UnknownChain,
+ * Loads the account, the template and the keys that the rules need. Costs one query, for the account's
+ * bindings, and one call, for its blocked keys; both are cached. Errors: UnknownChain,
  * AccountNotReady, InvalidRequest, SigningRefused (NotYourAccount, MoreThanOneAuthorizer), those of
  * `blockedKeys`.
  */
@@ -55,12 +55,22 @@ export async function loadFacts(
   policy: Policy,
 ): Promise<RequestFacts> {
   if (chainName !== "") sources.chain(chainName);
-  const account = requireOwnAccount(message, await sources.bindings.find(token.accountId), chainName);
+  const account = await loadAccount(sources, token.accountId, message, chainName);
   const chain = sources.chain(account.chainName);
   const { template: read, templateProblem } = readTemplate(message, chain.hybridCustody);
   const template = read && { ...read, serviceKeys: await loadServiceKeys(sources.vault, account, chain) };
   const blockedKeys = await sources.blockedKeys(account.accountId);
   return { message, token, caller, account, chain, policy, blockedKeys, template, templateProblem };
+}
+
+/** Loads the caller's account; a cached answer may lack a binding that is new. */
+async function loadAccount({ bindings }: FactSources, accountId: string, message: DecodedMessage, chainName: string) {
+  try {
+    return requireOwnAccount(message, await bindings.find(accountId), chainName);
+  } catch (error) {
+    if (!isAppError(error, "AccountNotReady", "SigningRefused")) throw error;
+    return requireOwnAccount(message, await bindings.findCurrent(accountId), chainName);
+  }
 }
 
 async function loadServiceKeys(vault: Vault, account: Binding, chain: ChainPolicy): Promise<ServiceKeys> {

@@ -8,8 +8,10 @@ export type AccountOnChain = Pick<Binding, "accountId" | "chainName">;
 
 /** Addresses of accounts; see proto signer.v1.Creation/BindAddress. */
 export interface BindingStore {
-  /** All bindings of an account, oldest first. */
+  /** All bindings of an account, oldest first; of an account that is not rotating as of half a second ago. */
   find(accountId: string): Promise<Binding[]>;
+  /** The same as of now. */
+  findCurrent(accountId: string): Promise<Binding[]>;
   /**
    * Writes the binding and its event, unless account or address is bound on that chain. Returns the account's
    * binding as it is then.

@@ -46,7 +46,7 @@ export const rotateBinding =
     const { accountId, chainName, serverKeyIndex: index, serverKeyVersion: version, replaces } = command;
     const account = { accountId, chainName };
     const isReported = (place: ServerKeyPlace | undefined) => place?.version === version && place.index === index;
-    const found = await bindings.find(accountId);
+    const found = await bindings.findCurrent(accountId);
     const before = found.find((binding) => binding.chainName === chainName);
     if (!before) throw conflict("the account is not bound on this chain");
     const places = placesOf(before);

@@ -20,7 +20,7 @@ export interface SignVoidCommand {
 
 export interface SignVoidPorts {
   readonly decide: Decide;
-  readonly bindings: Pick<BindingStore, "find">;
+  readonly bindings: Pick<BindingStore, "findCurrent">;
   readonly signedTemplates: Pick<SignedTemplates, "has">;
   /** Auth's token state. */
   readonly freezes: { current(): boolean; isFrozen(accountId: string): boolean };
@@ -58,7 +58,7 @@ export const signVoid =
     const { accountId, chainName, referenceBlockId, sequenceNumber, caller } = command;
     const policy = chain(chainName);
     if (!freezes.current()) throw new AppError("SignerNotCurrent");
-    const account = (await bindings.find(accountId)).find((binding) => binding.chainName === chainName);
+    const account = (await bindings.findCurrent(accountId)).find((binding) => binding.chainName === chainName);
     if (!account) throw new AppError("AccountNotReady");
     const { address, serverKeyIndex: keyId } = account;
     const { paymaster } = policy;

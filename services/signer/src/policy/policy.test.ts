@@ -19,6 +19,7 @@ import {
   server,
   signing,
   state,
+  store,
   transaction,
   tx,
   verifies,
@@ -82,6 +83,14 @@ describe("the authorizer", () => {
   it("refuses an account without a binding", async () => {
     state.bindings = [];
     expect(await refusal(transaction(asked(payloadMessage(tx()))))).toBe("AccountNotReady");
+  });
+
+  it.each([
+    ["no binding yet", []],
+    ["the binding of another chain only", [{ ...account, chainName: "flow-other", address: otherAddress }]],
+  ])("signs for a new binding at once, where a cached answer has %s", async (_case, cached) => {
+    const bindings = { ...store, find: async () => cached };
+    await signTransaction({ ...signing, bindings })(asked(payloadMessage(tx())));
   });
 
   it("knows its chains only", async () => {

@@ -20,7 +20,7 @@ function open() {
     reads.push(begun);
     return begun.promise;
   };
-  return { known: createKnownBindings(read, () => true), reads };
+  return { known: createKnownBindings(read), reads };
 }
 
 describe("a read that is under way", () => {
@@ -62,6 +62,40 @@ describe("a read that is under way", () => {
     await other;
     expect(await known.find(accountId)).toMatchObject([{ address: row.address }]);
     expect(reads).toHaveLength(2);
+  });
+
+  it("answers for half a second, counted from its beginning: another replica may change the bindings", async () => {
+    const { known, reads } = open();
+    const first = known.find(accountId);
+    await vi.advanceTimersByTimeAsync(300);
+    reads[0]!.resolve([row]);
+    await first;
+    await vi.advanceTimersByTimeAsync(199);
+    await known.find(accountId);
+    expect(reads).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    void known.find(accountId);
+    expect(reads).toHaveLength(2);
+  });
+
+  it("answers nowhere any more once a change is forgotten everywhere", async () => {
+    let current = [row];
+    const [changing, other] = [1, 2].map(() => createKnownBindings(async () => current));
+    // As late as possible: just before the change.
+    await other!.find(accountId);
+    current = [rotating];
+    let isOver = false;
+    const forgotten = changing!.forgetEverywhere(accountId).then(() => {
+      isOver = true;
+    });
+    const answers: Binding[][] = [];
+    while (!isOver) {
+      answers.push(await other!.find(accountId));
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    await forgotten;
+    expect(answers.slice(0, 500)).toEqual(Array.from({ length: 500 }, () => [row]));
+    expect(await other!.find(accountId)).toEqual([rotating]);
   });
 
   it("that fails is asked again by the next one, and keeps nobody from being remembered", async () => {

@@ -1,72 +1,59 @@
+import { sleepUntil } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { Binding } from "../policy/account.ts";
 
 const MAX_CACHED_ACCOUNTS = 50_000;
-/** A limit for entries whose change this process did not receive. */
-const CACHE_MS = 5_000;
-/** How long a read may be joined. */
-const MAX_SHARED_READ_MS = 500;
+/** How long a read may answer later requests, counted from its beginning. */
+const CACHE_MS = 500;
+/** After a change, until no replica has an older read; a timer may end a moment early. */
+const FORGET_MS = CACHE_MS + 20;
 
-/** Returns whether an account is bound and not rotating: then every replica is notified of each change. */
+/** Returns whether an account is bound and not rotating: then its bindings may be cached. */
 const isUnchanging = (found: readonly Binding[]): boolean =>
   found.length > 0 && found.every(({ rotatingTo }) => rotatingTo === undefined);
 
 export interface KnownBindings {
   find(accountId: string): Promise<Binding[]>;
-  /** An account's bindings changed; "" for nobody knows whose. */
+  /** Forgets the account's bindings in this process. */
   forget(accountId: string): void;
+  /** Also resolves only when no replica answers by a read from before this call. */
+  forgetEverywhere(accountId: string): Promise<void>;
 }
 
 /**
- * Caches accounts' bindings. They change only by a rotation, and every replica is notified before it is
- * signed: so what `read` returned is cached while this process listens (`listening`), but not while a
- * rotation is in progress.
+ * Caches accounts' bindings for CACHE_MS, also while they are being read, but not during a rotation. A
+ * change that every replica must know before it goes on, such as a rotation, waits for `forgetEverywhere`.
  */
-export function createKnownBindings(
-  read: (accountId: string) => Promise<Binding[]>,
-  listening: () => boolean,
-): KnownBindings {
-  const remembered = new LRUCache<string, Binding[]>({ max: MAX_CACHED_ACCOUNTS, ttl: CACHE_MS });
-  /** Reads under way, so that an account with many requests is read once. */
-  const underWay = new Map<string, Promise<Binding[]>>();
+export function createKnownBindings(read: (accountId: string) => Promise<Binding[]>): KnownBindings {
+  const reads = new LRUCache<string, { start: number; found: Promise<Binding[]> }>({ max: MAX_CACHED_ACCOUNTS });
 
-  /** Starts a read that others may join for a moment, unless a change is notified meanwhile. */
-  const readShared = (accountId: string): Promise<Binding[]> => {
-    const leave = () => {
-      clearTimeout(timer);
-      if (underWay.get(accountId) === reading) underWay.delete(accountId);
-    };
-    // Nobody waits for long on the one connection that does not answer.
-    const timer = setTimeout(() => leave(), MAX_SHARED_READ_MS).unref();
-    const reading = read(accountId)
-      .then((found) => {
-        // A change while we were reading may be one that we did not see.
-        if (isUnchanging(found) && underWay.get(accountId) === reading && listening()) remembered.set(accountId, found);
-        return found;
-      })
-      .finally(leave);
-    underWay.set(accountId, reading);
-    return reading;
+  const begun = (accountId: string): Promise<Binding[]> | undefined => {
+    const known = reads.get(accountId);
+    return known && performance.now() - known.start < CACHE_MS ? known.found : undefined;
   };
+  const begin = (accountId: string): Promise<Binding[]> => {
+    const reading = { start: performance.now(), found: read(accountId) };
+    reads.set(accountId, reading);
+    const drop = () => {
+      if (reads.peek(accountId) === reading) reads.delete(accountId);
+    };
+    reading.found.then((found) => isUnchanging(found) || drop(), drop);
+    return reading.found;
+  };
+  const forget = (accountId: string): void => void reads.delete(accountId);
 
   return {
     async find(accountId) {
-      if (!listening()) return read(accountId);
-      const known = remembered.get(accountId);
-      if (known) return known;
-      const begun = underWay.get(accountId);
-      if (!begun) return readShared(accountId);
-      const found = await begun;
-      // The notification of a new binding or rotation may still be on its way: only a read that starts now is
-      // current.
-      return isUnchanging(found) ? found : (underWay.get(accountId) ?? readShared(accountId));
+      const earlier = begun(accountId);
+      if (!earlier) return begin(accountId);
+      const found = await earlier;
+      // A new binding or rotation may have been committed since: only a read that starts now is current.
+      return isUnchanging(found) ? found : (begun(accountId) ?? begin(accountId));
     },
-
-    forget(accountId) {
-      for (const known of [remembered, underWay]) {
-        if (accountId === "") known.clear();
-        else known.delete(accountId);
-      }
+    forget,
+    async forgetEverywhere(accountId) {
+      forget(accountId);
+      await sleepUntil(FORGET_MS, []);
     },
   };
 }

@@ -30,17 +30,13 @@ export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
     onClose(name, () => connections.close());
     return connections;
   };
-  const bindings = postgresBindingStore(postgres, {
-    reads: openConnections("binding queries"),
-    listening: () => bindingChanges.connected(),
-  });
-  const bindingChanges = runtime.listen("binding_changed", bindings.forget);
+  const bindings = postgresBindingStore(postgres, openConnections("binding queries"));
 
   const deleteExpired = deleteExpiredRows(postgres);
   runtime.every(HOUSEKEEPING_MS, "housekeeping", () => deleteExpired(clock.now()));
 
   return {
-    bindings: withFaultPoints("bindings", bindings, { forget: false }),
+    bindings: withFaultPoints("bindings", bindings, { forget: false, forgetEverywhere: false }),
     effects: withFaultPoints("effects", prismaEffectStore(prisma, bindings), {
       record: (_account, effects) => effects.map(({ kind }) => kind).join(", "),
     }),

@@ -45,18 +45,15 @@ async function readBindings(postgres: Postgres, accountId: string): Promise<Bind
   return rows.map(toBinding);
 }
 
-/** `forget` is for the listener on `binding_changed`. */
-export type PostgresBindingStore = BindingStore & Pick<KnownBindings, "forget">;
+export type PostgresBindingStore = BindingStore & Omit<KnownBindings, "find">;
 
 /**
- * Keeps bindings in Postgres; cached while this process is notified of changes (`listening`). `reads` has the
- * connections for `find`, which each signature waits for: a change that waits for a lock keeps none of them.
+ * Keeps bindings in Postgres, and caches them for a moment. `reads` has the connections for finding them,
+ * which each signature waits for: a change that waits for a lock keeps none of them.
  */
-export function postgresBindingStore(
-  postgres: Postgres,
-  { reads = postgres, listening = () => false }: { reads?: Postgres; listening?: () => boolean } = {},
-): PostgresBindingStore {
-  const { find, forget } = createKnownBindings((accountId) => readBindings(reads, accountId), listening);
+export function postgresBindingStore(postgres: Postgres, reads = postgres): PostgresBindingStore {
+  const findCurrent = (accountId: string) => readBindings(reads, accountId);
+  const known = createKnownBindings(findCurrent);
   const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> =>
     (await readBindings(postgres, accountId)).find((binding) => binding.chainName === chainName);
 
@@ -73,13 +70,13 @@ export function postgresBindingStore(
         SELECT FROM binding WHERE account_id = ${accountId} AND chain_name = ${chainName} FOR NO KEY UPDATE`);
       await work(tx);
     });
-    forget(accountId);
+    known.forget(accountId);
     return findOne(accountId, chainName);
   };
 
   return {
-    forget,
-    find,
+    ...known,
+    findCurrent,
 
     async insert(binding, { now, requestId }) {
       const { accountId, chainName, address, serverKeyIndex, serverKeyVersion } = binding;
@@ -93,7 +90,7 @@ export function postgresBindingStore(
         INSERT INTO outbox (id, subject, payload, created_at)
         SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt} FROM bound`);
       if (inserted === 1) {
-        forget(accountId);
+        known.forget(accountId);
         return binding;
       }
       // The binding as the creation made it: an account that was rotated since is still the same binding.

@@ -12,7 +12,7 @@ import { prismaEffectStore } from "./prisma-effect-store.ts";
 import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { prismaSignedTemplates } from "./prisma-signed-templates.ts";
 
-const bindings = { forget: () => undefined };
+const bindings = { forgetEverywhere: async () => undefined };
 const key = () => generateKeyPair().publicKey;
 const ephemeralUse = (sessionId: string, limit = 1): Effect => ({
   kind: "ephemeral-use",

@@ -3,7 +3,7 @@ import type { EffectStore } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
 import type { Effect } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import type { PostgresBindingStore } from "./postgres-binding-store.ts";
+import type { KnownBindings } from "./known-bindings.ts";
 import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
 import {
   countOtherDeviceApprovedKeys,
@@ -68,7 +68,10 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
  * Records effects of signatures in Postgres. Every transaction writes in the order in which policy/effects.ts
  * lists the kinds, so that two replicas never wait for each other's rows.
  */
-export function prismaEffectStore(prisma: PrismaClient, bindings: Pick<PostgresBindingStore, "forget">): EffectStore {
+export function prismaEffectStore(
+  prisma: PrismaClient,
+  bindings: Pick<KnownBindings, "forgetEverywhere">,
+): EffectStore {
   return {
     async record(account, effects, now) {
       const isLocking = effects.some(({ kind }) => LOCKING.has(kind));
@@ -84,7 +87,8 @@ export function prismaEffectStore(prisma: PrismaClient, bindings: Pick<PostgresB
         if (error instanceof RefusedEffect) return error.effect;
         throw error;
       }
-      if (effects.some(({ kind }) => kind === "rotation")) bindings.forget(account.accountId);
+      // Before the rotation can be on chain, every replica reads the account's bindings each time.
+      if (effects.some(({ kind }) => kind === "rotation")) await bindings.forgetEverywhere(account.accountId);
       return undefined;
     },
   };

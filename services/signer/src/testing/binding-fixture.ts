@@ -27,7 +27,7 @@ export async function bound(): Promise<Binding> {
 export const beginRotation = async (
   binding: Binding,
   version: number,
-  bindings: Pick<PostgresBindingStore, "forget"> = { forget: () => undefined },
+  bindings: Pick<PostgresBindingStore, "forgetEverywhere"> = { forgetEverywhere: async () => undefined },
 ): Promise<void> => {
   await prismaEffectStore(prisma, bindings).record(binding, [{ kind: "rotation", version }], clock.now());
 };

@@ -95,8 +95,11 @@ export const state: {
   unfrozenAt: undefined,
   policy: DEFAULT_POLICY,
 };
+const find: BindingStore["find"] = async (accountId) =>
+  state.bindings.filter((binding) => binding.accountId === accountId);
 export const store: BindingStore = {
-  find: async (accountId) => state.bindings.filter((binding) => binding.accountId === accountId),
+  find,
+  findCurrent: find,
   insert: async (binding) => binding,
   appendVersion: async () => state.bindings[0],
   moveVersion: async () => state.bindings[0],

@@ -1,7 +1,7 @@
 import { AppError, type Clock, unknownChain } from "@countersign/core";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import { samePublicKey } from "@countersign/keys";
-import type { AccountStore, QueueDeployment } from "../ports.ts";
+import type { AccountOnChain, AccountStore, QueueDeployment } from "../ports.ts";
 import type { AccountDeployment } from "./account.ts";
 
 export interface DeployAccount extends QueueDeployment {
@@ -12,10 +12,10 @@ export interface DeployAccountOptions {
   readonly store: AccountStore;
   readonly clock: Clock;
   readonly chainNames: ReadonlySet<string>;
-  /** Wakes the runners: a deployment is queued. */
+  /** Wakes the runner of this process: a deployment is queued. Those of others look once a second. */
   wakeRunner(): void;
-  /** Resolves when the deployment may have moved, or after `ms`. */
-  waitForChange(accountId: string, ms: number, signal: AbortSignal): Promise<void>;
+  /** Resolves when the deployment may have ended, or after `ms`. */
+  waitForEnd(deployment: AccountOnChain, ms: number, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface DeployAccountOptions {
  * Race: the first user key of an account and chain is its key; another is AccountExists.
  */
 export const deployAccount =
-  ({ store, clock, chainNames, wakeRunner, waitForChange }: DeployAccountOptions) =>
+  ({ store, clock, chainNames, wakeRunner, waitForEnd }: DeployAccountOptions) =>
   async (command: DeployAccount, signal: AbortSignal): Promise<AccountDeployment> => {
     const { accountId, chainName, userKey } = command;
     if (!chainNames.has(chainName)) throw unknownChain(chainName, chainNames);
@@ -47,7 +47,7 @@ export const deployAccount =
     while (isUnderWay() && !signal.aborted) {
       const left = end - clock.now().getTime();
       if (left <= 0) break;
-      await waitForChange(accountId, left, signal);
+      await waitForEnd(command, left, signal);
       current = (await store.find(accountId, chainName)) ?? current;
     }
     return current;
