@@ -19,7 +19,6 @@ import { reconcileServerKeyRotation } from "./domain/server-keys/reconcile-serve
 import { unknownTransactions } from "./domain/unknown-transactions.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
-import { reconcileOpenRotations } from "./jobs/reconcile-open-rotations.ts";
 import { startChainJobs } from "./jobs/start-chain-jobs.ts";
 import { accountKeysHandlers } from "./rpc/account-keys.ts";
 import { accountsHandlers } from "./rpc/accounts.ts";
@@ -33,9 +32,6 @@ import { writingParents } from "./store/remembered-accounts.ts";
 import { onAccountFrozen } from "./subscribers/account-frozen.ts";
 
 const VOID_LOOK_MS = 250;
-/** The signer uses an old key this long after its removal, and clients ask again. */
-const ROTATIONS_MS = 500;
-const ROTATIONS_RETRY_MS = 2_000;
 /** Milliseconds: they wait for the chain. */
 const DEADLINES = {
   "account.v1.Accounts/DeployAccount": 25_000,
@@ -49,7 +45,7 @@ const DEADLINES = {
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env);
   const runtime = createServiceRuntime(service, config);
-  const { logger, clock, every, onClose } = runtime;
+  const { logger, clock, onClose } = runtime;
   const { passkeys, maxUserKeys, parallelCreations: parallel, collectMs, refusedRetryMs } = config;
 
   const { chains, profiles, transactionUrl } = openChains(config.networks.values(), clock);
@@ -66,8 +62,6 @@ async function start(service: ServiceProcess) {
   const runner = startCreationRunner({ ...creating, chains, clock, logger });
   onClose("creation-runner", () => runner.close());
 
-  startChainJobs(runtime, config, { chains, keyWatch, settlements, budgetSigner: signer.budgets });
-
   const pause = async (signal: AbortSignal) => void (await sleepUntil(VOID_LOOK_MS, [signal]));
   const voiding = asOperation("voiding", voidTemplates({ accounts, chains, signer: signer.voids, pause }));
   runtime.consume({
@@ -82,8 +76,7 @@ async function start(service: ServiceProcess) {
   });
   const rotating = { accounts, chains, rotations, signer: signer.rotation, passkeys, clock, logger };
   const reconcile = reconcileServerKeyRotation(rotating);
-  const reconcileOpen = reconcileOpenRotations({ ...rotating, reconcile });
-  every(ROTATIONS_MS, "server key rotations", reconcileOpen, ROTATIONS_RETRY_MS);
+  startChainJobs(runtime, config, { ...rotating, reconcile, keyWatch, settlements, budgetSigner: signer.budgets });
 
   const { wake: wakeRunner } = runner;
   const chainNames = new Set(chains.keys());

@@ -11,6 +11,7 @@ async function roundsWith(mayLease: boolean): Promise<number> {
     job: "test",
     chains: new Map([["flow", { chainName: "flow" }]]),
     leases: { mayLease: async () => mayLease },
+    owner: "",
     round: async () => {
       rounds += 1;
       return false;

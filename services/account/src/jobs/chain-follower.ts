@@ -1,4 +1,4 @@
-import { type Clock, uuidv4 } from "@countersign/core";
+import type { Clock } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { Lease, Leases } from "../domain/ports.ts";
 
@@ -8,6 +8,8 @@ export interface ChainFollowerOptions<C extends { readonly chainName: string }> 
   readonly job: string;
   readonly chains: ReadonlyMap<string, C>;
   readonly leases: Leases;
+  /** This process, in the leases. */
+  readonly owner: string;
   /** Reads a chain once. Returns whether there is more to read at once. */
   round(chain: C, lease: Lease, signal: AbortSignal): Promise<boolean>;
   readonly clock: Clock;
@@ -24,8 +26,7 @@ const RETRY_MS = 1_000;
 
 /** Follows every chain, each in one of the replicas. */
 export function followChains<C extends { readonly chainName: string }>(options: ChainFollowerOptions<C>): void {
-  const { every, job, chains, leases, round, clock, pollMs } = options;
-  const owner = uuidv4();
+  const { every, job, chains, leases, owner, round, clock, pollMs } = options;
   for (const chain of chains.values()) {
     const once = async (signal: AbortSignal) => {
       const now = clock.now();

@@ -9,10 +9,10 @@ export interface OpenRotationsOptions {
 const BATCH = 50;
 const SETTLE_MS = 10_000;
 
-/** Completes rotations whose request or process ended early. Idempotent: every replica may do it. */
+/** Completes a chain's rotations whose request or process ended early. Idempotent. */
 export function reconcileOpenRotations({ rotations, reconcile }: OpenRotationsOptions) {
-  return async (stopping: AbortSignal): Promise<void> => {
-    const open = await rotations.open(BATCH);
+  return async (chainName: string, stopping: AbortSignal): Promise<void> => {
+    const open = await rotations.open(chainName, BATCH);
     const signal = () => AbortSignal.any([stopping, AbortSignal.timeout(SETTLE_MS)]);
     const results = await Promise.allSettled(open.map((rotation) => reconcile(rotation, signal())));
     const refused = results.find((result) => result.status === "rejected");

@@ -1,43 +1,63 @@
+import { uuidv4 } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
-
 import type { Config } from "../config.ts";
 import { type SettleBudgetsOptions, type SettlementChain, settleBudgets } from "../domain/budgets/settle-budgets.ts";
 import { type KeyWatchChain, type WatchKeysOptions, watchKeys } from "../domain/chain-watch/watch-keys.ts";
 import type { Leases } from "../domain/ports.ts";
 import { createAlertCounter } from "../metrics.ts";
 import { followChains } from "./chain-follower.ts";
+import { type OpenRotationsOptions, reconcileOpenRotations } from "./reconcile-open-rotations.ts";
 import { reportAlerts } from "./report-alerts.ts";
 
-export interface ChainJobsOptions {
+/** The signer uses an old key this long after its removal, and clients ask again. */
+const ROTATIONS_MS = 500;
+
+export interface ChainJobsOptions extends OpenRotationsOptions {
   readonly chains: ReadonlyMap<string, KeyWatchChain & SettlementChain>;
   readonly keyWatch: WatchKeysOptions["store"] & Leases;
   readonly settlements: SettleBudgetsOptions["store"] & Leases;
   readonly budgetSigner: SettleBudgetsOptions["signer"];
 }
 
-/** Starts what reads every chain block by block: the watch of accounts' keys, the settlement of budgets. */
-export function startChainJobs(runtime: ServiceRuntime, config: Config, options: ChainJobsOptions): void {
+/**
+ * Starts the jobs that ask chains, each chain in one of the replicas: the watch of accounts' keys, the
+ * settlement of budgets, and the completion of server key rotations.
+ */
+export function startChainJobs(
+  runtime: Pick<ServiceRuntime, "clock" | "every" | "logger" | "metrics">,
+  config: Pick<Config, "alertActions" | "keyWatchMs" | "settlementMs">,
+  options: ChainJobsOptions,
+): void {
   const { clock, every, logger, metrics } = runtime;
   const { chains, keyWatch, settlements, budgetSigner } = options;
+  const following = { every, chains, owner: uuidv4(), clock };
   const raised = reportAlerts({ logger, counter: createAlertCounter(metrics) });
   const watching = { store: keyWatch, actions: config.alertActions, raised };
   followChains({
-    every,
+    ...following,
     job: "key watch",
-    chains,
     leases: keyWatch,
     round: (chain, lease, signal) => watchKeys({ ...watching, chain, lease }, signal),
-    clock,
     pollMs: config.keyWatchMs,
   });
   const settling = { store: settlements, signer: budgetSigner };
   followChains({
-    every,
+    ...following,
     job: "budget settlement",
-    chains,
     leases: settlements,
     round: (chain, lease, signal) => settleBudgets({ ...settling, chain, lease }, signal),
-    clock,
     pollMs: config.settlementMs,
+  });
+  const reconcileOpen = reconcileOpenRotations(options);
+  followChains({
+    ...following,
+    job: "server key rotations",
+    // The watch of the chain's keys renews the lease.
+    leases: keyWatch,
+    round: async ({ chainName }, _lease, signal) => {
+      await reconcileOpen(chainName, signal);
+      return false;
+    },
+    pollMs: ROTATIONS_MS,
   });
 }

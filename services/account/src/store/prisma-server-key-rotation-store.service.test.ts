@@ -48,7 +48,8 @@ it("of many at once one is committed, until it has failed; an end is written onc
   expect(new Set(committed.map(({ transactionId }) => transactionId)).size).toBe(1);
   const one = committed[0]!;
   expect(one).toEqual({ ...first, transactionId: one.transactionId });
-  expect(await store.open(10)).toEqual([one]);
+  expect(await store.open("flow-emulator", 10)).toEqual([one]);
+  expect(await store.open("elsewhere", 10)).toEqual([]);
   await store.finish({ ...one, transactionId: "another" }, "failed");
   expect(await store.newest(one.accountId, one.chainName)).toEqual(one);
   await store.finish(one, "failed");
@@ -62,6 +63,6 @@ it("of many at once one is committed, until it has failed; an end is written onc
   await store.finish(next, "sealed");
   await store.finish(next, "failed");
   expect(await store.newest(one.accountId, one.chainName)).toMatchObject({ state: "sealed" });
-  expect(await store.open(10)).toEqual([]);
+  expect(await store.open("flow-emulator", 10)).toEqual([]);
   expect(await store.newest(one.accountId, "elsewhere")).toBeUndefined();
 });

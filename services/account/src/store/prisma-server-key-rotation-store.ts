@@ -43,9 +43,9 @@ export function prismaServerKeyRotationStore(prisma: PrismaClient): ServerKeyRot
       const where = { ...key(rotation), transactionId, state: "submitted" };
       await prisma.serverKeyRotation.updateMany({ where, data: { state } });
     },
-    async open(limit) {
+    async open(chainName, limit) {
       const rows = await prisma.serverKeyRotation.findMany({
-        where: { state: "submitted" },
+        where: { chainName, state: "submitted" },
         orderBy: { createdAt: "asc" },
         take: limit,
       });

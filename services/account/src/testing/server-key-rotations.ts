@@ -196,6 +196,6 @@ export const rotate = (message: Uint8Array, by = device, using: RotateServerKeyO
   );
 export const prepared = async () => (await list())[0]!.message;
 export const reconcileOpen = async () => {
-  for (const rotation of await rotations.open(9)) await reconcile(rotation, signal);
+  for (const rotation of await rotations.open(chainName, 9)) await reconcile(rotation, signal);
 };
 export const activeServerKeys = () => world.keys.filter(({ revoked, weight }) => !revoked && weight === 999);
