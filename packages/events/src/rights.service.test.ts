@@ -187,6 +187,15 @@ describe("rights at NATS", () => {
     expect((await manager.streams.info(EVENTS_STREAM)).config).toEqual(config);
   });
 
+  it("a stream of an earlier version gets this version's time for which NATS knows ids, and keeps its events", async () => {
+    const { config, state } = await manager.streams.info(EVENTS_STREAM);
+    await manager.streams.update(EVENTS_STREAM, { ...config, duplicate_window: 2 * 3_600 * 1_000_000_000 });
+    await setUpEvents(operator);
+    const after = await manager.streams.info(EVENTS_STREAM);
+    expect(after.config).toEqual(config);
+    expect(after.state.messages).toBe(state.messages);
+  });
+
   it("a later version's settings of a consumer replace the present ones", async () => {
     const earlier = { max_deliver: 7, filter_subjects: ["cs.v1.account.*.chain-alert", "cs.v1.account.*.other"] };
     await manager.consumers.update(EVENTS_STREAM, victim, earlier);

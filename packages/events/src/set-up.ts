@@ -14,7 +14,13 @@ import { DURABLE_SETTINGS, FED_SUBJECTS } from "./consumers.ts";
 import { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";
 
 const SECOND_NS = 1_000_000_000;
-const HOUR_NS = 3_600 * SECOND_NS;
+const MINUTE_NS = 60 * SECOND_NS;
+const HOUR_NS = 60 * MINUTE_NS;
+/**
+ * An event is published again where its process ended, or Postgres or NATS was away, before it was deleted:
+ * after seconds, or after an outage. NATS keeps the ids of this time in memory.
+ */
+const DUPLICATE_WINDOW_NS = 5 * MINUTE_NS;
 // JetStream API errors: stream not found; the consumer exists with other settings; consumer not found.
 const NO_STREAM = 10059;
 const EXISTS = 10148;
@@ -30,16 +36,17 @@ const STREAM = {
   retention: RetentionPolicy.Limits,
   storage: StorageType.File,
   max_age: 7 * 24 * HOUR_NS,
-  duplicate_window: 2 * HOUR_NS,
+  duplicate_window: DUPLICATE_WINDOW_NS,
 };
 
 const hasCode = (error: unknown, code: number) => error instanceof NatsError && error.api_error?.err_code === code;
 
 async function ensureStream({ streams }: JetStreamManager, replicas: number): Promise<void> {
-  const ours = { republish: REPUBLISH, num_replicas: replicas };
+  const ours = { republish: REPUBLISH, num_replicas: replicas, duplicate_window: DUPLICATE_WINDOW_NS };
   try {
     const { config } = await streams.info(EVENTS_STREAM);
-    if (config.republish === undefined || config.num_replicas !== replicas)
+    const { republish, num_replicas, duplicate_window } = config;
+    if (republish === undefined || num_replicas !== replicas || duplicate_window !== DUPLICATE_WINDOW_NS)
       await streams.update(EVENTS_STREAM, { ...config, ...ours });
   } catch (error) {
     if (!hasCode(error, NO_STREAM)) throw error;
@@ -49,9 +56,9 @@ async function ensureStream({ streams }: JetStreamManager, replicas: number): Pr
 
 /**
  * Sets up NATS, as the operator; no service has the right to. Creates the stream of all events if it is
- * missing (an existing one keeps its settings, except the number of servers that have it), and every
- * service's durable consumers with the settings of this version; deletes those that it no longer has.
- * `replicas`: the number of servers that have the stream, 1, 3 or 5. Idempotent.
+ * missing (an existing one keeps its settings, except the number of servers that have it and the duplicate
+ * window), and every service's durable consumers with the settings of this version; deletes those that it no
+ * longer has. `replicas`: the number of servers that have the stream, 1, 3 or 5. Idempotent.
  */
 export async function setUpEvents(operator: NatsConnection, { replicas = 1 } = {}): Promise<void> {
   const manager = await operator.jetstreamManager();
