@@ -68,7 +68,8 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
   if (nestingDepth(text) > MAX_JSON_DEPTH) throw invalidBody("The body is nested too deeply");
   try {
-    return JSON.parse(text, withoutNull);
+    // A reviver is called for every member, and few bodies need it.
+    return JSON.parse(text, text.includes("null") ? withoutNull : undefined);
   } catch {
     throw invalidBody("The body is not JSON");
   }

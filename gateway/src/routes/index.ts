@@ -14,19 +14,22 @@ import { signUpRoutes } from "./sign-up.ts";
 import { timeLockRoutes } from "./time-locks.ts";
 import { twoFactorRoutes } from "./two-factor.ts";
 
-/** Returns the table of all routes: the router, the validation and the OpenAPI document are made from it. */
+/**
+ * Returns the table of all routes: the router, the validation and the OpenAPI document are made from it.
+ * Express compares a path with one route after the other, so those that are called most come first.
+ */
 export const createRoutes = (services: Services, options: RouteOptions): Route[] => [
-  ...signUpRoutes(services),
-  ...sessionRoutes(services),
+  ...signRoutes(services),
+  ...accountRoutes(services),
   ...signInRoutes(services, options),
+  ...sessionRoutes(services),
+  ...signUpRoutes(services),
   ...newDeviceRoutes(services),
   ...twoFactorRoutes(services),
   ...deviceRoutes(services),
   ...eventRoutes(services),
   ...keyRoutes(services),
-  ...accountRoutes(services),
   ...messageRoutes(services),
   ...timeLockRoutes(services),
   ...serverKeyRoutes(services),
-  ...signRoutes(services),
 ];

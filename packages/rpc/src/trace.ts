@@ -12,10 +12,16 @@ const newSpanId = (): string => randomHex().slice(16);
 // W3C Trace Context, version 00; ids of zeros only are not valid.
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/;
 
-/** Returns a new span of the trace that a header names, or of a new one where it is absent or malformed. */
+/**
+ * Returns a new span of the trace that a header names, or the first span of a new one where it is absent or
+ * malformed.
+ */
 export function spanOf(header: string | undefined): TraceParent {
-  const [, traceId = randomHex(), flags = "01"] = TRACEPARENT.exec(header ?? "") ?? [];
-  return { traceId, spanId: newSpanId(), flags };
+  const [, traceId, flags = "01"] = TRACEPARENT.exec(header ?? "") ?? [];
+  if (traceId !== undefined) return { traceId, spanId: newSpanId(), flags };
+  const random = randomHex();
+  // A span id is unique within its trace, so that the first one needs no randomness of its own.
+  return { traceId: random, spanId: random.slice(16), flags };
 }
 
 /** Returns the same trace with a new span. */
