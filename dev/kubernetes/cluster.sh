@@ -85,7 +85,7 @@ Y
 }
 
 configuration() {
-  mkdir -p "$home"/{cni,log,run,images}
+  mkdir -p "$home"/{cni,log,run}
   cat > "$home/containerd.toml" <<Y
 version = 2
 root = "$home/containerd"
@@ -189,15 +189,20 @@ wait_for() { # seconds command…
   done
 }
 
-# An image of one static binary.
+# An image of one static binary, as a docker archive.
 image() { # name
-  local dir; dir=$(mktemp -d)
-  mkdir -p "$dir/layer/tmp" "$dir/layer/etc"
-  cp "$bin/$1" "$dir/layer/$1"
-  tar -cf "$dir/layer.tar" -C "$dir/layer" .
-  ENTRYPOINT="[\"/$1\"]" "$here/archive.sh" "localhost/$1:1" "$dir/layer.tar" > "$home/images/$1.tar"
+  local dir digest; dir=$(mktemp -d)
+  mkdir -p "$dir/root/tmp" "$dir/root/etc"
+  cp "$bin/$1" "$dir/root/$1"
+  tar -cf "$dir/layer.tar" -C "$dir/root" .
+  digest=$(sha256sum "$dir/layer.tar" | cut -d' ' -f1)
+  cat > "$dir/config.json" <<J
+{"architecture": "$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')", "os": "linux",
+ "rootfs": {"type": "layers", "diff_ids": ["sha256:$digest"]}, "config": {"Entrypoint": ["/$1"], "User": "65532:65532"}}
+J
+  echo "[{\"Config\": \"config.json\", \"RepoTags\": [\"localhost/$1:1\"], \"Layers\": [\"layer.tar\"]}]" > "$dir/manifest.json"
+  tar -cf - -C "$dir" config.json manifest.json layer.tar | "${ctr[@]}" images import - >/dev/null
   rm -rf "$dir"
-  "${ctr[@]}" images import "$home/images/$1.tar" >/dev/null
 }
 
 up() {

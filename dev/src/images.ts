@@ -17,7 +17,7 @@ const PRODUCTION = [
   ["service", "--no-cache"],
   ["migrate", "--no-cache-filter=migrate-files,migrate"],
 ] as const;
-type Target = (typeof TARGETS)[number];
+export type Target = (typeof TARGETS)[number];
 
 const LOCK = join(root, "deploy/base-images.json");
 
@@ -63,12 +63,26 @@ async function sourceDate(): Promise<string[]> {
   return ["--build-arg", `SOURCE_DATE_EPOCH=${epoch}`];
 }
 
-/** Builds a target, whose archive is handed to `use`, and returns the image's digest. */
-async function build(
+/**
+ * Returns the options that all builds share: the time of files, and the digests of the base images. Where
+ * these are not pinned, makes sure that the engine has the base images.
+ */
+export async function commonOptions(engine: Engine, unpinned: boolean, say: (line: string) => void): Promise<string[]> {
+  const pinned = unpinned ? undefined : pins();
+  if (!pinned) {
+    say("the base images are not pinned: `npm run images -- --pin` asks the registry for their digests");
+    await ensureBaseImages(engine.env, say);
+  }
+  return [...(await sourceDate()), ...(pinned ?? [])];
+}
+
+/** Builds a checkout's target, whose archive is handed to `use`, and returns the image's digest. */
+export async function build(
   { env }: Engine,
   target: Target,
   options: readonly string[],
   use: (archive: string) => Promise<unknown> = async () => undefined,
+  checkout = root,
 ): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), "countersign-image-"));
   const archive = join(scratch, "image.tar");
@@ -83,7 +97,7 @@ async function build(
         // Not straight into the engine: that cannot rewrite the times of files.
         ...["--output", `type=docker,dest=${archive},rewrite-timestamp=true`, "--metadata-file", metadata, "."],
       ],
-      { env },
+      { env, cwd: checkout },
     );
     await use(archive);
     return JSON.parse(readFileSync(metadata, "utf8"))["containerimage.digest"];
@@ -156,11 +170,6 @@ export async function images(options: ImagesOptions, named: readonly string[]): 
   const say = (line: string) => console.log(line);
   const engine = await findEngine(say);
   if (options.pin) return pin(engine);
-  const pinned = options.unpinned ? undefined : pins();
-  if (!pinned) {
-    say("the base images are not pinned: `npm run images -- --pin` asks the registry for their digests");
-    await ensureBaseImages(engine.env, say);
-  }
-  const common = [...(await sourceDate()), ...(pinned ?? [])];
+  const common = await commonOptions(engine, options.unpinned, say);
   await (options.check ? checkReproducible(engine, common) : buildAll(engine, targets, options.tag, common));
 }

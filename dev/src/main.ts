@@ -75,14 +75,8 @@ const commands: Command[] = [
     options: { write: { type: "boolean", default: false } },
     run: async ({ values }) => (await import("./check-deploy.ts")).checkDeploy(values.write),
   }),
-  command({
-    usage: "trial:kubernetes -- --host <address> [--tag <tag>]",
-    about: "Runs on this machine what the chart needs beside a cluster, for a trial in a cluster of yours.",
-    options: { host: { type: "string" }, tag: { type: "string", default: "latest" } },
-    run: async ({ values }) => (await import("./kubernetes/trial.ts")).trialKubernetes(values.host, values.tag),
-  }),
   passingOn(
-    "test:kubernetes -- [--keep] [word of a step]…",
+    "test:kubernetes -- [--keep] [--host-tools] [word of a step]…",
     "Installs the chart into a real cluster on this machine (as root) and tests it there.",
     async (args) => (await import("./kubernetes/test.ts")).testKubernetes(args),
   ),

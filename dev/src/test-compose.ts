@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import dns from "node:dns";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import type { ClientNetwork } from "@countersign/client";
+import { readGreeting, storeGreeting } from "@countersign/local-stack/greeting.ts";
 import { createPhone, flowAddressOf, logIn, newEmail, type Phone } from "@countersign/local-stack/person.ts";
 import { freePorts } from "@countersign/local-stack/ports.ts";
-import { ensureTools } from "@countersign/local-stack/tools.ts";
 import { ensureBaseImages, SUBSTITUTE } from "./docker/base-images.ts";
 import { Checks } from "./docker/checks.ts";
 import { ComposeProject } from "./docker/compose.ts";
 import { type Engine, findEngine } from "./docker/engine.ts";
-import { readGreeting, storeGreeting } from "./greeting.ts";
+import { collectHostTools } from "./docker/host-tools.ts";
 import { sizeOf } from "./images.ts";
 
 const FILES = ["docker-compose.yml", "deploy/compose.chain.yml"];
@@ -237,18 +237,10 @@ async function checkStack(checks: Checks, project: ComposeProject, wallet: Walle
   });
 }
 
-/**
- * Writes a file of Compose that takes the Go servers from this machine, where `npm start` or `npm test` has
- * built them, instead of compiling them for the image. Returns its path.
- */
+/** Writes a file of Compose that takes the Go servers from this machine. Returns its path. */
 async function hostTools(folder: string): Promise<string> {
-  const bin = join(folder, "tools/build/bin");
-  mkdirSync(bin, { recursive: true });
-  const { flowEmulator, natsServer } = await ensureTools((line) => console.log(line));
-  copyFileSync(flowEmulator, join(bin, "flow-emulator"));
-  copyFileSync(natsServer, join(bin, "nats-server"));
   const file = join(folder, "host-tools.json");
-  const build = { additional_contexts: { "go-tools": join(folder, "tools") } };
+  const build = { additional_contexts: { "go-tools": await collectHostTools(folder) } };
   writeFileSync(file, JSON.stringify({ services: { "set-up": { build } } }));
   return file;
 }

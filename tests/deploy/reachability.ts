@@ -4,6 +4,7 @@ type Labels = Record<string, string>;
 
 interface Selector {
   matchLabels?: Labels;
+  matchExpressions?: { key: string; operator: "In"; values: string[] }[];
 }
 
 interface Peer {
@@ -29,7 +30,8 @@ export interface End {
 }
 
 const matches = (selector: Selector | undefined, labels: Labels) =>
-  Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+  Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
+  (selector?.matchExpressions ?? []).every(({ key, values }) => values.includes(labels[key] ?? ""));
 
 const bits = (address: string) => address.split(".").reduce((number, part) => number * 256 + Number(part), 0);
 

@@ -2,6 +2,9 @@ import { execFileSync } from "node:child_process";
 import { parseAllDocuments } from "yaml";
 
 export const CHART = "deploy/helm/countersign";
+/** The servers of a trial, and the chart's values for them. */
+export const TRIAL = "deploy/trial/trial.yaml";
+export const TRIAL_VALUES = "deploy/trial/values.yaml";
 
 /** A Kubernetes object, as the chart renders it. */
 export interface Rendered {
@@ -29,15 +32,23 @@ export type Values = Record<string, unknown>;
 const set = (values: Values) =>
   Object.entries(values).flatMap(([name, value]) => ["--set-json", `${name}=${JSON.stringify(value)}`]);
 
-/** Returns the chart's objects in YAML. */
-export const renderText = (values: Values = {}): string =>
-  helm("template", "countersign", CHART, "--namespace", "countersign", "--kube-version", "1.34", ...set(values));
+/** Returns the chart's objects in YAML. `files` are files of values. */
+export const renderText = (values: Values = {}, files: readonly string[] = []): string =>
+  helm(
+    ...["template", "countersign", CHART, "--namespace", "countersign", "--kube-version", "1.34"],
+    ...files.flatMap((file) => ["--values", file]),
+    ...set(values),
+  );
 
-/** Returns the chart's objects. */
-export const render = (values: Values = {}): Rendered[] =>
-  parseAllDocuments(renderText(values))
+/** Returns the objects of a text in YAML. */
+export const objectsOf = (text: string): Rendered[] =>
+  parseAllDocuments(text)
     .map((document) => document.toJS() as Rendered | null)
     .filter((object) => object !== null);
+
+/** Returns the chart's objects. */
+export const render = (values: Values = {}, files: readonly string[] = []): Rendered[] =>
+  objectsOf(renderText(values, files));
 
 export const lint = (values: Values = {}): string =>
   helm("lint", "--strict", "--kube-version", "1.34", CHART, ...set(values));

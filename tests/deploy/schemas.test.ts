@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { EVERYTHING, render } from "./render.ts";
+import { EVERYTHING, objectsOf, render, TRIAL, TRIAL_VALUES } from "./render.ts";
 
 const VERSIONS = ["1.32", "1.33", "1.34"];
 /** Objects of others, whose schemas are not Kubernetes' own. */
@@ -31,10 +31,11 @@ function problems(objects: readonly object[], version: string): string {
 
 describe.skipIf(!python).each(VERSIONS)("Kubernetes %s", (version) => {
   it.each([
-    ["the defaults", {}],
-    ["everything", EVERYTHING],
-  ])("knows every field of %s", (_name, values) => {
-    const objects = render(values).filter(({ apiVersion }) => !OTHERS.test(apiVersion));
+    ["the defaults", () => render()],
+    ["everything", () => render(EVERYTHING)],
+    ["a trial", () => [...objectsOf(readFileSync(TRIAL, "utf8")), ...render({}, [TRIAL_VALUES])]],
+  ])("knows every field of %s", (_name, rendered) => {
+    const objects = rendered().filter(({ apiVersion }) => !OTHERS.test(apiVersion));
     expect(objects.length).toBeGreaterThan(30);
     expect(problems(objects, version)).toBe("");
   });

@@ -10,21 +10,31 @@ export const HOST = "10.250.77.1";
 
 const script = join(root, "dev/kubernetes/cluster.sh");
 const bin = join(cacheDir(), "kubernetes");
-const env = { ...process.env, HOME: homedir(), KUBECONFIG: "/var/tmp/countersign-kubernetes/admin.kubeconfig" };
+/** The environment in which kubectl and helm use the cluster. */
+export const clusterEnv = {
+  ...process.env,
+  HOME: homedir(),
+  PATH: `${bin}:${process.env.PATH}`,
+  KUBECONFIG: "/var/tmp/countersign-kubernetes/admin.kubeconfig",
+};
 
 /** Starts the cluster; its binaries are built the first time. */
 export const clusterUp = () => run(script, ["up"], { output: "inherit" });
 export const clusterDown = () => run(script, ["down"], { output: "inherit" });
 export const loadImage = (archive: string) => run(script, ["load", archive]);
 
-export const kubectl = (...args: string[]): Promise<string> => run(join(bin, "kubectl"), args, { env });
-export const helm = (...args: string[]): Promise<string> => run(join(bin, "helm"), args, { env });
+export const kubectl = (...args: string[]): Promise<string> => run(join(bin, "kubectl"), args, { env: clusterEnv });
+export const helm = (...args: string[]): Promise<string> => run(join(bin, "helm"), args, { env: clusterEnv });
 
 /** Creates or changes objects. */
 export function apply(objects: readonly object[], ...args: string[]): string {
   const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
   const command = ["apply", "--filename", "-", ...args];
-  const { status, stdout, stderr } = spawnSync(join(bin, "kubectl"), command, { env, input, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(join(bin, "kubectl"), command, {
+    env: clusterEnv,
+    input,
+    encoding: "utf8",
+  });
   if (status !== 0) throw new Failure(`kubectl ${command.join(" ")}:\n${stderr}`);
   return `${stdout}${stderr}`;
 }

@@ -8,7 +8,7 @@ import { certificateNames, tlsFiles } from "@countersign/local-stack/certificate
 import { executeSql } from "@countersign/local-stack/databases.ts";
 import { stateFiles } from "@countersign/local-stack/service-environment.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
-import type { ImageNames } from "./image.ts";
+import { HOST } from "./cluster.ts";
 
 export const NAMESPACE = "countersign";
 /** Where pods find the identity provider: its issuer is a URL on localhost, for them as for a browser. */
@@ -25,12 +25,12 @@ export interface Outside {
 }
 
 /** Forwards connections from the cluster to a server on this machine's loopback address. */
-function forward(port: number, host: string): Promise<Server> {
+function forward(port: number): Promise<Server> {
   const server = createServer((socket) => {
     pipeline(socket, connect(port, "127.0.0.1"), socket, () => undefined);
   });
   return new Promise((resolve, reject) => {
-    server.once("error", reject).listen(port, host, () => resolve(server));
+    server.once("error", reject).listen(port, HOST, () => resolve(server));
   });
 }
 
@@ -42,7 +42,7 @@ const secret = (name: string, data: Record<string, string | Buffer>) => ({
 });
 
 /** Runs deploy/postgres/roles.sql under other names, since the local stack has these. Returns the URLs. */
-async function createRoles(adminUrl: string, host: string) {
+async function createRoles(adminUrl: string) {
   const text = readFileSync(join(root, "deploy/postgres/roles.sql"), "utf8").replaceAll("countersign_", "cluster_");
   const statements = text
     .replaceAll(/^--.*$/gm, "")
@@ -53,30 +53,19 @@ async function createRoles(adminUrl: string, host: string) {
   const roles = services.flatMap((service) => [`cluster_${service}_owner`, `cluster_${service}`]);
   await executeSql(adminUrl, [...statements, ...roles.map((role) => `ALTER ROLE ${role} PASSWORD '${password}'`)]);
   const port = new URL(adminUrl).port;
-  return (service: string, role: string) => `postgresql://${role}:${password}@${host}:${port}/cluster_${service}`;
+  return (service: string, role: string) => `postgresql://${role}:${password}@${HOST}:${port}/cluster_${service}`;
 }
 
-/** The chart's values for images that are in the cluster already. */
-export const imageValues = ({ service, migrate, tag }: ImageNames) => ({
-  service: { repository: service },
-  migrate: { repository: migrate },
-  tag,
-  pullPolicy: "IfNotPresent",
-});
-
-/**
- * Starts the servers outside of the cluster and returns how the chart reaches them: at `host`, an address of
- * this machine that pods reach.
- */
-export async function startOutside(stateDir: string, host: string, image: ImageNames): Promise<Outside> {
+/** Starts the servers outside of the cluster. The values are for images of this tag. */
+export async function startOutside(stateDir: string, tag: string): Promise<Outside> {
   const say = (line: string) => console.log(`        ${line}`);
   const stack = await startStack({ stateDir, freePorts: true, throwAway: true, programs: [], say });
   const { postgres, nats, chains, gateway } = stack.stack;
   const portOf = (url: string) => Number(new URL(url).port);
   const chainPort = portOf(chains[0]!.accessNode);
   const ports = [portOf(postgres), portOf(nats), chainPort, providerPort(stack)];
-  const forwards = await Promise.all(ports.map((port) => forward(port, host)));
-  const urlOf = await createRoles(postgres, host);
+  const forwards = await Promise.all(ports.map(forward));
+  const urlOf = await createRoles(postgres);
   const files = stateFiles(stateDir);
   const databaseUrl = (service: string) => urlOf(service, `cluster_${service}`);
   const json = (path: string) =>
@@ -114,22 +103,22 @@ export async function startOutside(stateDir: string, host: string, image: ImageN
   const small = { resources: { requests: { cpu: "20m" } } };
   const { networks } = json(files.networks) as { networks: object[] };
   const here = (...numbers: number[]) => ({
-    to: [{ ipBlock: { cidr: `${host}/32` } }],
+    to: [{ ipBlock: { cidr: `${HOST}/32` } }],
     ports: numbers.map((port) => ({ port })),
   });
-  const listening = `require('net').createServer(s=>require('stream').pipeline(s,require('net').connect(${providerPort(stack)},'${host}'),s,()=>{})).listen(${providerPort(stack)},'127.0.0.1')`;
+  const listening = `require('net').createServer(s=>require('stream').pipeline(s,require('net').connect(${providerPort(stack)},'${HOST}'),s,()=>{})).listen(${providerPort(stack)},'127.0.0.1')`;
   return {
     stack,
     secrets,
     values: {
       issuer: gateway,
-      image: imageValues(image),
+      image: { tag },
       certificates: { certManager: { enabled: false } },
-      networks: networks.map((network) => ({ ...network, accessNode: `http://${host}:${chainPort}` })),
+      networks: networks.map((network) => ({ ...network, accessNode: `http://${HOST}:${chainPort}` })),
       ...json(files.providers),
       passkeys: json(files.passkeys),
       nats: { url: `tls://nats.countersign.internal:${portOf(nats)}` },
-      hostAliases: [{ ip: host, hostnames: ["nats.countersign.internal"] }],
+      hostAliases: [{ ip: HOST, hostnames: ["nats.countersign.internal"] }],
       migrations: { rolePrefix: "cluster_" },
       checkpoints: { storageClassName: "emptyDir" },
       processes: {
@@ -141,7 +130,7 @@ export async function startOutside(stateDir: string, host: string, image: ImageN
           sidecars: [
             {
               name: "provider",
-              image: `${image.service}:${image.tag}`,
+              image: `countersign/service:${tag}`,
               imagePullPolicy: "IfNotPresent",
               command: ["node", "-e", listening],
             },
@@ -153,7 +142,7 @@ export async function startOutside(stateDir: string, host: string, image: ImageN
         signer: { ...small, env: { SIGNER_LIMIT_SCALE: 100, SIGNER_PARSER_TIME_LIMIT_MS: 5000 } },
       },
       networkPolicy: {
-        metricsFrom: [{ ipBlock: { cidr: `${host}/32` } }],
+        metricsFrom: [{ ipBlock: { cidr: `${HOST}/32` } }],
         backends: { "demo-backend": [{ podSelector: { matchLabels: { app: "demo-backend" } } }] },
         destinations: {
           postgres: here(portOf(postgres)),

@@ -6,15 +6,19 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
 import { sendTransaction } from "@countersign/client";
 import { networkOf, type Surroundings, signUpPerson } from "@countersign/local-stack/person.ts";
 import { parseAllDocuments } from "yaml";
-import { apply, clusterDown, clusterUp, HOST, helm, kubectl, loadImage } from "./cluster.ts";
-import { buildImages, checkOutEarlier, type ImageNames, imageNames } from "./image.ts";
+import { collectHostTools } from "../docker/host-tools.ts";
+import { apply, clusterDown, clusterEnv, clusterUp, helm, kubectl } from "./cluster.ts";
+import { BEFORE, exportCommit, loadImages, NOW } from "./images.ts";
 import { type LoadResult, startLoad } from "./load.ts";
-import { imageValues, NAMESPACE, type Outside, startOutside } from "./outside.ts";
+import { NAMESPACE, type Outside, startOutside } from "./outside.ts";
 
 const CHART = "deploy/helm/countersign";
+/** The namespace of deploy/trial. */
+const TRIAL = "countersign-trial";
 const PROCESSES = ["gateway", "auth", "device", "key", "account", "signer"] as const;
 const NOTHING = "transaction { prepare(a: &Account) {} }";
 
@@ -63,7 +67,6 @@ async function until(seconds: number, what: string, condition: () => Promise<boo
   }
 }
 
-const reference = ({ service, tag }: ImageNames) => `${service}:${tag}`;
 const inNamespace = (...args: string[]) => kubectl("--namespace", NAMESPACE, ...args);
 const workloadOf = (name: Process) => `${name === "signer" ? "statefulset" : "deployment"}/countersign-${name}`;
 const isReady = ({ metadata, status }: Pod) =>
@@ -124,7 +127,7 @@ async function dryRun(values: string): Promise<string> {
 }
 
 /** A pod that only waits, for `kubectl exec`. */
-const waitingPod = (name: string, image: string, labels: Record<string, string>) => ({
+const waitingPod = (name: string, labels: Record<string, string>) => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name, namespace: NAMESPACE, labels },
@@ -135,7 +138,7 @@ const waitingPod = (name: string, image: string, labels: Record<string, string>)
     containers: [
       {
         name: "wait",
-        image,
+        image: `countersign/service:${NOW}`,
         imagePullPolicy: "Never",
         command: ["node", "-e", "setInterval(() => {}, 1000)"],
         securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
@@ -144,9 +147,28 @@ const waitingPod = (name: string, image: string, labels: Record<string, string>)
   },
 });
 
-async function canConnect(pod: string, host: string, port: number): Promise<boolean> {
+async function canConnect(pod: string, host: string, port: number, namespace = NAMESPACE): Promise<boolean> {
   const program = `const s=require('net').connect(${port},'${host}');s.setTimeout(3000,()=>s.destroy());s.on('connect',()=>{console.log('open');s.destroy()});s.on('error',()=>{})`;
-  return (await inNamespace("exec", pod, "--", "node", "-e", program)).includes("open");
+  return (await kubectl("--namespace", namespace, "exec", pod, "--", "node", "-e", program)).includes("open");
+}
+
+const deleteNamespace = (name: string) => kubectl("delete", "namespace", name, "--ignore-not-found", "--wait");
+
+/** Installs a trial as a platform engineer does, plays its demo, and deletes it. */
+async function tryOut(): Promise<string> {
+  try {
+    const begun = performance.now();
+    await run(join(root, "deploy/trial/install"), [], { env: clusterEnv });
+    const seconds = Math.round((performance.now() - begun) / 1000);
+    const demo = "packages/local-stack/src/kubernetes/demo.ts";
+    const output = await kubectl("--namespace", TRIAL, "exec", "deployment/countersign-trial", "--", "node", demo);
+    const gateway = "deployment/countersign-gateway";
+    const open = await Promise.all([8888, 5432].map((port) => canConnect(gateway, "countersign-trial", port, TRIAL)));
+    require(open.join() === "true,false", `the gateway reaches the chain: ${open[0]}, Postgres: ${open[1]}`);
+    return `installed in ${seconds} s, ${output.trim().split("\n").at(-1)}`;
+  } finally {
+    await deleteNamespace(TRIAL);
+  }
 }
 
 /** Puts the load on the gateway while `work` runs, and a while before and after it. */
@@ -173,23 +195,18 @@ function requireNoFailure(result: LoadResult): string {
   return summary(result);
 }
 
-/** Starts the parts outside, installs the version before, and runs every step. */
-async function testOn(
-  outside: Outside,
-  image: { now: ImageNames; before: ImageNames },
-  earlier: string,
-  directory: string,
-) {
+/** Installs the version before, whose files are in `earlier`, and runs every step. */
+async function testOn(outside: Outside, earlier: string, directory: string) {
   const now = join(directory, "now.json");
   const before = join(directory, "before.json");
   writeFileSync(now, JSON.stringify(outside.values));
-  writeFileSync(before, JSON.stringify({ ...outside.values, image: imageValues(image.before) }));
+  writeFileSync(before, JSON.stringify({ ...outside.values, image: { tag: BEFORE } }));
   const release = (command: string, chart: string, values: string) =>
     helm(command, "countersign", chart, "--namespace", NAMESPACE, "--values", values, "--wait", "--timeout=8m");
 
   await check("a server-side dry run passes `restricted`", () => dryRun(now));
   await check("`restricted` refuses a privileged pod", async () => {
-    const pod = waitingPod("privileged", reference(image.now), {});
+    const pod = waitingPod("privileged", {});
     Object.assign(pod.spec.containers[0]!.securityContext, { privileged: true, allowPrivilegeEscalation: true });
     try {
       apply([pod], "--dry-run=server");
@@ -216,8 +233,7 @@ async function testOn(
   });
 
   await check("a pod without permission does not reach the signer, one with permission does", async () => {
-    const tag = reference(image.now);
-    apply([waitingPod("other", tag, { app: "other" }), waitingPod("demo-backend", tag, { app: "demo-backend" })]);
+    apply([waitingPod("other", { app: "other" }), waitingPod("demo-backend", { app: "demo-backend" })]);
     await inNamespace("wait", "--for=condition=Ready", "pod/other", "pod/demo-backend", "--timeout=60s");
     const targets = [
       ["signer", 5005],
@@ -341,33 +357,35 @@ async function testOn(
 
 /**
  * `npm run test:kubernetes`: a real cluster of one node on this machine, with Postgres, NATS, the chain and
- * the identity provider outside of it. `--keep` leaves the cluster up; other arguments are words of
- * the steps to run. The last line has the counts.
+ * the identity provider outside of it. `--keep` leaves the cluster up, `--host-tools` takes the Go servers of
+ * the trial from this machine; other arguments are words of the steps to run. The last line has the counts.
  */
 export async function testKubernetes(args: readonly string[]): Promise<number> {
   if (process.getuid?.() !== 0) throw new Failure("test:kubernetes needs root: it starts a container runtime.");
   const directory = mkdtempSync(join(tmpdir(), "countersign-kubernetes-"));
   wanted = args.filter((arg) => !arg.startsWith("--"));
   const commit = process.env.CS_PREVIOUS ?? "HEAD~1";
-  const earlier = (await checkOutEarlier(commit)) ?? root;
-  if (earlier === root) console.log(`${commit} has no chart: the version before is this one`);
-  const image = { now: imageNames(`now-${Date.now()}`), before: imageNames(`before-${Date.now()}`) };
+  let earlier = join(directory, "earlier");
   let outside: Outside | undefined;
   try {
+    if (!(await exportCommit(commit, earlier))) {
+      console.log(`${commit} has no chart: the version before is this one`);
+      earlier = root;
+    }
     await clusterUp();
-    const archives = [...(await buildImages(image.now)), ...(await buildImages(image.before, earlier))];
-    for (const archive of archives) await loadImage(archive);
-    await kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait");
+    await loadImages(earlier, args.includes("--host-tools") ? await collectHostTools(directory) : undefined);
+    for (const namespace of [NAMESPACE, TRIAL]) await deleteNamespace(namespace);
+    await check("a trial by deploy/trial/install signs up and seals a transaction", tryOut);
     const labels = {
       "pod-security.kubernetes.io/enforce": "restricted",
       "pod-security.kubernetes.io/warn": "restricted",
     };
     apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE, labels } }]);
-    outside = await startOutside(join(directory, "state"), HOST, image.now);
+    outside = await startOutside(join(directory, "state"), NOW);
     apply(outside.secrets);
     const version = execFileSync("git", ["rev-parse", "--short", commit], { cwd: root, encoding: "utf8" }).trim();
     console.log(`upgrade from ${version} to the working tree`);
-    await testOn(outside, image, earlier, directory);
+    await testOn(outside, earlier, directory);
   } finally {
     await outside?.stop();
     if (!args.includes("--keep")) await clusterDown();

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { reportFailure } from "@countersign/build/fail.ts";
 import { services } from "@countersign/build/paths.ts";
 import { certificateNames, ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
@@ -13,6 +13,7 @@ import { placeOf, required, requiredAddress } from "./settings.ts";
 
 /** Puts a file in place as one step: a process that starts meanwhile reads the old one or the new one. */
 function put(path: string, content: string | Uint8Array, mode = 0o400): void {
+  mkdirSync(dirname(path), { recursive: true });
   rmSync(`${path}.new`, { force: true });
   writeFileSync(`${path}.new`, content, { mode });
   chmodSync(`${path}.new`, mode);
@@ -30,7 +31,8 @@ function handCertificate(own: string, name: string, party: string): void {
 
 /**
  * Makes missing certificates, keys and passwords in a volume of its own, and gives each process its own: the
- * first step of docker-compose.yml. Done again it renews only certificates close to their end.
+ * first step of docker-compose.yml and of deploy/trial. Done again it renews only certificates close to their
+ * end.
  */
 async function prepare(): Promise<void> {
   const own = placeOf("set-up");

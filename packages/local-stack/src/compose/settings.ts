@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 
-/** Returns a variable that a step of docker-compose.yml must be given. */
+/** Returns a variable that a step of docker-compose.yml or deploy/trial must be given. */
 export function required(name: string): string {
   const value = process.env[name];
-  if (!value) throw new Failure(`${name} is missing: docker-compose.yml sets it.`);
+  if (!value) throw new Failure(`${name} is missing: docker-compose.yml and deploy/trial/trial.yaml set it.`);
   return value;
 }
 
