@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -73,6 +74,21 @@ describe("listenHttp", () => {
     expect((await get()).headers.connection).toBe("close");
     await closed;
     await expect(get()).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("keeps other idle connections open when one is answered while it closes", async () => {
+    const other = await listenHttp((_request, response) => void response.end("ok"), "127.0.0.1:0");
+    const socket = connect(other.port, "127.0.0.1");
+    const get = async () => {
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      return String(await once(socket, "data"));
+    };
+    expect(await get()).toContain("Connection: keep-alive");
+    const closed = other.close(3_000);
+    await fetch(`http://127.0.0.1:${other.port}/`).then((response) => response.text());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await get()).toContain("Connection: close");
+    await closed;
   });
 
   it("rejects a port that is taken", async () => {

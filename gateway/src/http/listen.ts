@@ -45,16 +45,17 @@ interface Exchange {
 /** Serves HTTP at host:port. Rejects where the port is in use. */
 export async function listenHttp(handle: RequestListener, address: string): Promise<HttpListener> {
   let closing = false;
+  let closed = false;
   const exchanges = new WeakMap<Duplex, Exchange[]>();
   // The application rejects a missing Host with a problem document.
   const server: Server = createServer({ ...SLOW_CLIENT_LIMITS, requireHostHeader: false }, (request, response) => {
     exchanges.set(request.socket, [...running(exchanges.get(request.socket)), { request, response }]);
     // The client must open its next connection to another server.
     if (closing) response.setHeader("Connection", "close");
-    // A request that was running when closing began leaves an idle connection behind.
+    // A request that was still running when the server closed its idle connections leaves another one behind.
     response.once("close", () => {
       exchanges.set(request.socket, running(exchanges.get(request.socket)));
-      if (closing) setImmediate(() => server.closeIdleConnections());
+      if (closed) setImmediate(() => server.closeIdleConnections());
     });
     handle(request, response);
   });
@@ -78,6 +79,7 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
       closing = true;
       const force = setTimeout(() => server.closeAllConnections(), drainMs);
       await sleep(drainMs / 10);
+      closed = true;
       await new Promise<void>((resolve) => server.close(() => resolve()));
       clearTimeout(force);
     },
