@@ -30,7 +30,8 @@ const TOKEN_RULE = { token: "ephemeral", recover: true } as const;
  * Creates the handler below `/chain/v1`. It passes requests to chain nodes on, so that apps need one base URL
  * and no provider's key: those of `readChainRequest`, from an account with an access token and within its
  * limit. The node gets no token, cookie or address of the client; the client gets the node's body and type.
- * Errors: RouteNotFound, UnknownChain, InvalidRequest, those of the access token, RateLimited, Unavailable.
+ * Errors: RouteNotFound, UnknownChain, InvalidRequest, UnsupportedMediaType, those of the access token,
+ * RateLimited, Unavailable.
  */
 export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: ChainProxyOptions): RequestHandler {
   const limit = limitPerMinute(clock);
@@ -91,7 +92,7 @@ function createNodeProxy({ url, headers }: ChainNode, logger: Logger) {
   });
 }
 
-/** Sends a node's answer; answers Unavailable where it is about us, such as a rejected provider key. */
+/** Sends a node's answer; Unavailable where it concerns the gateway, such as a rejected provider key. */
 function passOn(
   answer: IncomingMessage,
   response: Response,

@@ -37,8 +37,8 @@ export interface RpcClientOptions {
   deadlineMs: number;
   metrics?: RpcMetrics | undefined;
   /**
-   * Sends this client's unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in
-   * one message. Default: false.
+   * Sends unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in one message.
+   * Default: false.
    */
   coalesce?: boolean;
   /** Milliseconds after which connections are replaced by new ones. Default 20000. */

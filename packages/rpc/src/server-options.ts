@@ -16,9 +16,9 @@ export interface RpcServerOptions {
   /** Other deadlines of single RPCs, by name ("auth.v1.SignUp/SignUp"). */
   deadlines?: Readonly<Record<string, number>>;
   /**
-   * Milliseconds after which a connection takes no further calls, so that backends of other people find
-   * replicas that are new. Our own clients do so by themselves (connections.ts). Default 600000, up to a
-   * tenth more or less.
+   * Milliseconds after which a connection takes no further calls, so that backends, whose clients may not
+   * replace connections themselves (connections.ts), find new replicas. Default 600000, up to a tenth more or
+   * less.
    */
   connectionAgeMs?: number;
   /** Bytes of one message. Default 1 MiB. */

@@ -70,8 +70,7 @@ async function start(service: ServiceProcess) {
   runtime.consume({ durable: "auth-key-events", handler: onKeyEvent(access) });
   runtime.consume({
     durable: "auth-chain-alerts",
-    // Their order does not matter. Few at once: those of one account wait for each other and hold
-    // connections.
+    // In any order. Few at once: those of one account wait for each other and hold connections.
     concurrency: 3,
     handler: onChainAlert(holdAccount({ holds: stores.holds, clock })),
   });

@@ -76,7 +76,10 @@ export const networksCreate = command({
     const parsed = values.safeParse(given);
     const file = env.CS_NETWORKS_FILE;
     if (!parsed.success)
-      throw new UsageError(this.usage, parsed.error.issues.map(({ path }) => `--${path}`).join(", "));
+      throw new UsageError(
+        this.usage,
+        parsed.error.issues.map(({ path, message }) => `--${path}: ${message}`).join("; "),
+      );
     if (!file) throw new Error("CS_NETWORKS_FILE is missing: the file to write");
     const options = parsed.data;
     const { chain: chainName, network } = options;
@@ -126,7 +129,7 @@ export const networksCreate = command({
       print(JSON.stringify({ funder: { address: options.funder, balance }, transaction, entry }, null, 2));
       return 0;
     }
-    if (options["funder-key-file"] === undefined) throw new UsageError(this.usage, "--funder-key-file");
+    if (options["funder-key-file"] === undefined) throw new UsageError(this.usage, "--funder-key-file is missing");
     const funder: Funder = {
       address: options.funder.replace(/^0x/, ""),
       keyId: options["funder-key-id"],

@@ -7,13 +7,13 @@ export interface OpenRotationsOptions {
 }
 
 const BATCH = 50;
-const SETTLE_MS = 10_000;
+const RECONCILE_MS = 10_000;
 
 /** Completes a chain's rotations whose request or process ended early. Idempotent. */
 export function reconcileOpenRotations({ rotations, reconcile }: OpenRotationsOptions) {
   return async (chainName: string, stopping: AbortSignal): Promise<void> => {
     const open = await rotations.open(chainName, BATCH);
-    const signal = () => AbortSignal.any([stopping, AbortSignal.timeout(SETTLE_MS)]);
+    const signal = () => AbortSignal.any([stopping, AbortSignal.timeout(RECONCILE_MS)]);
     const results = await Promise.allSettled(open.map((rotation) => reconcile(rotation, signal())));
     const refused = results.find((result) => result.status === "rejected");
     if (refused) throw refused.reason;

@@ -9,7 +9,7 @@ import { followChains } from "./chain-follower.ts";
 import { type OpenRotationsOptions, reconcileOpenRotations } from "./reconcile-open-rotations.ts";
 import { reportAlerts } from "./report-alerts.ts";
 
-/** The signer uses an old key this long after its removal, and clients ask again. */
+/** Milliseconds between two looks for open rotations. */
 const ROTATIONS_MS = 500;
 
 export interface ChainJobsOptions extends OpenRotationsOptions {

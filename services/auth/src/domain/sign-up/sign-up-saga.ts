@@ -43,7 +43,8 @@ export interface DeployOptions {
   /** How long to wait for the chain. */
   readonly waitMs: number;
   /**
-   * Takes a deployment that the chain refused as the outcome; otherwise starts another attempt, for new fees.
+   * Takes a deployment that the chain refused as the outcome; otherwise starts another attempt, which costs
+   * fees again.
    */
   readonly keepFailed: boolean;
 }

@@ -122,7 +122,8 @@ function isApprovedBy(
 }
 
 /**
- * Approves a request whose key the user's own transaction has added; any other transaction counts as wrong.
+ * Approves a request whose key the user's own transaction has added; one that does something else counts as
+ * a wrong answer.
  * Returns the request as it is then: another decision may have come first.
  */
 async function approveWithTransaction(
