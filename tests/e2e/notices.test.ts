@@ -1,19 +1,7 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { stateDir } from "../security/secrets.ts";
 import { chainName, logIn, newPhone, secondPhone, signUpPerson } from "../support/person.ts";
 import { call } from "../support/raw-request.ts";
-
-const deviceLog = () => readFileSync(join(stateDir, "log", "device.log"), "utf8");
-
-/** Returns what the device service pushed or mailed, from its log after position `start`. */
-const noticesSince = (start: number) =>
-  deviceLog()
-    .slice(start)
-    .split("\n")
-    .filter((line) => /"msg":"(push|mail)"/.test(line))
-    .map((line) => JSON.parse(line) as { msg: string; event: string; operation?: string });
+import { deviceLog, noticesSince } from "./notice-log.ts";
 
 describe("people are notified", () => {
   it("of a freeze, by push and by mail, and no log has the address or the push token", async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import { pollOptions, secondPhone, signUpPerson, stack, tokenOf } from "../support/person.ts";
 import { call } from "../support/raw-request.ts";
+import { deviceLog, noticesSince } from "./notice-log.ts";
 
 const STREAM = "CS_EVENTS";
 const SERVICES = ["auth", "device", "key", "account", "signer"];
@@ -58,6 +59,7 @@ async function untilIdle(): Promise<void> {
 it("events that are in the stream again, after NATS has forgotten their ids, change nothing and notify nobody", {
   timeout: 120_000,
 }, async () => {
+  const start = deviceLog().length;
   const person = await signUpPerson();
   const { id: accountId } = person.signedUp.account;
   await person.client.updateDevice({ pushToken: `token-of-${person.email}` });
@@ -65,7 +67,8 @@ it("events that are in the stream again, after NATS has forgotten their ids, cha
   expect((await call("POST", "/account/v1/freeze", { token: tokenOf(other) })).status).toBe(204);
   await untilIdle();
   const before = await rowsOf(accountId);
-  expect(before.filter((row) => row.startsWith("device.delivery ")).length).toBeGreaterThan(2);
+  expect(noticesSince(start).length).toBeGreaterThan(2);
+  const end = deviceLog().length;
 
   const { streams } = await operator.jetstreamManager();
   const subjects_filter = `cs.v1.*.${accountId}.>`;
@@ -85,6 +88,7 @@ it("events that are in the stream again, after NATS has forgotten their ids, cha
   expect(repeated).toBeGreaterThan(8);
   await untilIdle();
   expect(await rowsOf(accountId)).toEqual(before);
+  expect(noticesSince(end)).toEqual([]);
   const subjects = Object.values((await count()).subjects ?? {});
   // No service has answered with an event of its own.
   expect(subjects.reduce((sum, each) => sum + each, 0)).toBe(2 * repeated);
