@@ -85,6 +85,8 @@ Y
 }
 
 configuration() {
+  # kube-proxy ends when its file is written again.
+  [ -f "$home/proxy.yaml" ] && return
   mkdir -p "$home"/{cni,log,run}
   cat > "$home/containerd.toml" <<Y
 version = 2
