@@ -74,16 +74,33 @@ it("a key that was revoked on chain is blocked for 16 minutes, unless it is bloc
   const both = someSession();
   const reverse = someSession();
   for (const each of [revoked, both, reverse]) await begin(each);
+  // By the database's clock, a little later than this.
+  const before = new Date();
   await remove(both);
   for (const each of [revoked, both, reverse]) await revoke(each);
   await remove(reverse);
   const blocked = async ({ accountId }: Session, minutes: number) =>
-    (await store().blockedKeys(accountId, inHours(minutes / 60, now.getTime()))).length;
+    (await store().blockedKeys(accountId, inHours(minutes / 60, before.getTime()))).length;
   for (const each of [revoked, both, reverse]) expect(await blocked(each, 15.9)).toBe(1);
-  expect(await Promise.all([revoked, both, reverse].map((each) => blocked(each, 16)))).toEqual([0, 1, 1]);
-  await deleteExpiredRows(postgres)(inHours(1.5, now.getTime()));
+  expect(await Promise.all([revoked, both, reverse].map((each) => blocked(each, 16.5)))).toEqual([0, 1, 1]);
+  await deleteExpiredRows(postgres)(inHours(1.5, before.getTime()));
   const left = [revoked, both, reverse].map(({ accountId }) => prisma.blockedKey.count({ where: { accountId } }));
   expect(await Promise.all(left)).toEqual([0, 1, 1]);
+});
+
+it.each([10, 30])("a key-revoked %i minutes late outlives the tokens issued until then", async (minutes) => {
+  const session = someSession({ createdAt: inHours(-2) });
+  const { accountId, id } = session;
+  await begin(session);
+  const lastToken = inHours(0.25);
+  await revoke(session, inHours(-minutes / 60));
+  const entries = (await tokenStateSince()).filter(
+    ({ endedSessionId, blockedKey }) => endedSessionId === id || blockedKey?.accountId === accountId,
+  );
+  const row = await prisma.blockedKey.findFirst({ where: { accountId } });
+  const ends = [...entries, row].map((each) => each!.until!.getTime() - lastToken.getTime());
+  expect(ends).toHaveLength(3);
+  expect(Math.min(...ends)).toBeGreaterThanOrEqual(0);
 });
 
 it("keys that were blocked in the token state for ever are in their table after the migration", async () => {

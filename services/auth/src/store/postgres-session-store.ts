@@ -11,6 +11,7 @@ import { type TokenStateChange, writeTokenState } from "./write-token-state.ts";
 export interface SessionEnd {
   readonly session: Session;
   readonly cause: EndCause;
+  /** When it ended: of an event, long ago perhaps. Its tokens were issued until this moment all the same. */
   readonly now: Date;
   readonly requestId: string;
 }
@@ -33,7 +34,7 @@ export async function endSessions(
       WHERE id = ${id}::uuid AND ended_at IS NULL`);
     if (count === 0) continue;
     await publishSessionEnded(tx, session, cause, { now, requestId });
-    ended.push({ kind: "session", accountId, subject: id, until: new Date(now.getTime() + ENDED_MS) });
+    ended.push({ kind: "session", accountId, subject: id, forMs: ENDED_MS });
   }
   await writeTokenState(tx, [...changes, ...ended]);
   return ended.length;

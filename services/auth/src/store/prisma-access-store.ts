@@ -3,8 +3,8 @@ import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { queriesIn } from "@countersign/postgres";
 import type { AccessStore } from "../domain/access/remove-device.ts";
 import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
-import { ACCESS_TOKEN_MS, type Session } from "../domain/sessions/session.ts";
-import { lockAccess } from "./begin-sessions.ts";
+import type { Session } from "../domain/sessions/session.ts";
+import { ENDED_MS, lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { endSessions } from "./postgres-session-store.ts";
 import { toKey, toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
@@ -13,23 +13,23 @@ import type { TokenStateChange } from "./write-token-state.ts";
 type Tx = Prisma.TransactionClient;
 
 /**
- * Blocks a key of an account until a time, or for good; a longer block stays. Returns the entry that all
- * services are sent: of a block for good for BLOCK_SENT_MS, from the real time, since `until` may be of an
- * event that came late.
+ * Blocks a key of an account for `forMs` from now on, or for good; a longer block stays. Returns the entry
+ * that all services are sent: of a block for good for BLOCK_SENT_MS.
  */
 async function blockKey(
   tx: Tx,
   accountId: string,
   { algorithm, publicKey }: PublicKey,
-  until: Date | undefined,
+  forMs?: number,
 ): Promise<TokenStateChange> {
   await tx.$executeRaw`
     INSERT INTO blocked_key AS b (account_id, algorithm, public_key, until)
-    VALUES (${accountId}::uuid, ${algorithm}, ${publicKey}, ${until ?? null})
+    VALUES (${accountId}::uuid, ${algorithm}, ${publicKey},
+      now() + ${forMs ?? null}::bigint * interval '1 millisecond')
     ON CONFLICT (account_id, algorithm, public_key) DO UPDATE SET until = EXCLUDED.until
     WHERE EXCLUDED.until IS NULL OR b.until < EXCLUDED.until`;
   const subject = `${accountId}/${algorithm}/${publicKey}`;
-  return { kind: "key", accountId, subject, ...(until ? { until } : { forMs: BLOCK_SENT_MS }) };
+  return { kind: "key", accountId, subject, forMs: forMs ?? BLOCK_SENT_MS };
 }
 
 /**
@@ -43,7 +43,7 @@ export async function blockKeys(
   { at: now, requestId }: { at: Date; requestId: string },
 ): Promise<void> {
   const blocked: TokenStateChange[] = [];
-  for (const key of keys) blocked.push(await blockKey(tx, accountId, key, undefined));
+  for (const key of keys) blocked.push(await blockKey(tx, accountId, key));
   const sessions = await liveSessions(tx, { accountId });
   const ending = sessions.filter(({ deviceKey, accountKey }) =>
     keys.some((key) => samePublicKey(key, deviceKey) || samePublicKey(key, accountKey)),
@@ -56,9 +56,6 @@ export async function blockKeys(
 const liveSessions = async (tx: Tx, where: Prisma.SessionWhereInput): Promise<Session[]> =>
   (await tx.session.findMany({ where: { ...where, endedAt: null }, orderBy: { id: "asc" } })).map(toSession);
 
-/** Clocks of other services may be behind ours. */
-const SKEW_MS = 60_000;
-
 /** Takes access away, in Postgres: ended sessions, revoked keys, accounts that leave. */
 export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKeyStore & LeaveStore {
   return {
@@ -66,9 +63,9 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
       prisma.$transaction(async (tx) => {
         await lockAccess(queriesIn(tx), accountId);
         const ofKey = { accountId, accountKey: accountKey.publicKey, accountKeyAlgorithm: accountKey.algorithm };
-        // For as long as a sign-in that is under way, or its token, may last.
-        const until = new Date(revokedAt.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
-        const blocked = await blockKey(tx, accountId, accountKey, until);
+        // For as long as a sign-in that is under way, or its token, may last: from now on, since the event
+        // may come late, and sessions were refreshed meanwhile.
+        const blocked = await blockKey(tx, accountId, accountKey, ENDED_MS);
         const sessions = await liveSessions(tx, { ...ofKey, createdAt: { lte: revokedAt } });
         const ends = sessions.map((session) => ({ session, cause: "key-revoked" as const, now: revokedAt, requestId }));
         await endSessions(queriesIn(tx), ends, [blocked]);
