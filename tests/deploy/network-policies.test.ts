@@ -91,6 +91,16 @@ describe("reachability", () => {
     expect(differences(without, rules)).toEqual(["gateway reaches dns:53"]);
   });
 
+  it.each(["dns", "postgres", "nats", "chain", "providers", "push", "mail", "kms"])(
+    "has no empty rule, which would allow everything, without the destination %s",
+    (destination) => {
+      const rules = render({ ...EVERYTHING, [`networkPolicy.destinations.${destination}`]: null })
+        .filter(({ kind }) => kind === "NetworkPolicy")
+        .flatMap(({ metadata, spec }) => (spec.egress ?? []).map((rule: object | null) => [metadata.name, rule]));
+      expect(rules.filter(([, rule]) => !rule?.to)).toEqual([]);
+    },
+  );
+
   it("differs when any rule or policy is missing, and when any rule is wider", () => {
     const unnoticed: string[] = [];
     let mutations = 0;

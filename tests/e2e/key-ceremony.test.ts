@@ -73,6 +73,11 @@ describe("the key ceremony", { timeout: 120_000 }, () => {
   it.each([
     ["a key that the funder does not have", ["--funder-key-id", "1"], /key/],
     ["no such amount", ["--creator-flow", "5"], /--creator-flow/],
+    [
+      "a URL with a provider's key for clients",
+      ["--access-node", `${chain.accessNode}/v1/key`],
+      /--public-access-node/,
+    ],
     ["more than the funder has", ["--creator-flow", "99999999999.0"], /refused the transaction/],
     ["keys of another chain", ["--chain", "flow-other"], /no keys of flow-other/],
   ])("refuses %s and writes no file", async (_, args, reason) => {

@@ -24,7 +24,11 @@ const port = (server: Server) => (server.address() as AddressInfo).port;
 beforeAll(async () => {
   node = createServer(async (request, response) => {
     let body = "";
-    for await (const chunk of request) body += chunk;
+    try {
+      for await (const chunk of request) body += chunk;
+    } catch {
+      return; // The gateway broke the request off.
+    }
     seen.push({ method: request.method!, url: request.url!, headers: request.headers, body });
     answer(response);
   });
@@ -216,6 +220,28 @@ describe("requests to a chain node", () => {
   it("may come from an allowed origin", async () => {
     const preflight = { origin: "https://app.example.com", "access-control-request-method": "POST" };
     expect((await gateway.send("OPTIONS", TRANSACTIONS, { headers: preflight })).status).toBe(204);
+  });
+
+  it("of a slow client hold up nobody else, and end", async () => {
+    const others = await startTestGateway({
+      chainNodes: { "flow-test": { url: `http://127.0.0.1:${port(node)}`, headers: {} } },
+      chainRequestsPerMinute: 500,
+    });
+    const slow = Array.from({ length: 128 }, () => connect(Number(new URL(others.url).port), "127.0.0.1"));
+    let refused = 0;
+    for (const socket of slow) {
+      socket.on("data", (chunk) => (refused += String(chunk).startsWith("HTTP/1.1 429 ") ? 1 : 0));
+      socket.on("error", () => {});
+      socket.write(`POST ${TRANSACTIONS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n`);
+      socket.write("Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{");
+    }
+    await expect.poll(() => refused).toBe(120);
+    const started = performance.now();
+    expect((await others.send("GET", BLOCKS, { token: "other" })).status).toBe(200);
+    expect(performance.now() - started).toBeLessThan(5_000);
+    for (const socket of slow) socket.destroy();
+    await expect.poll(async () => (await others.send("GET", BLOCKS, { token: "full" })).status).toBe(200);
+    await others.stop();
   });
 
   it("have a limit per account and minute", async () => {

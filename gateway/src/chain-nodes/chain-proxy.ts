@@ -18,8 +18,14 @@ export interface ChainProxyOptions {
   perMinute: number;
 }
 
-const TIMEOUT_MS = 10_000;
-const MAX_SOCKETS = 128;
+/** Milliseconds that a node may be silent. */
+const NODE_TIMEOUT_MS = 10_000;
+/** Milliseconds of a whole exchange: a client that sends or reads slowly holds no connection longer. */
+const EXCHANGE_MS = 15_000;
+/** Connections to one node; far more than the few accounts of one person can hold. */
+const MAX_SOCKETS = 1_024;
+/** Requests of one account at the same time in this process. */
+const MAX_UNDER_WAY = 8;
 /** Headers of a request that a node gets, beside those of its own connection and of the provider. */
 const REQUEST_HEADERS = ["accept", "content-type", "content-length"];
 const ANSWER_HEADERS = ["content-type", "content-length"];
@@ -35,6 +41,7 @@ const TOKEN_RULE = { token: "ephemeral", recover: true } as const;
  */
 export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: ChainProxyOptions): RequestHandler {
   const limit = limitPerMinute(clock);
+  const underWay = new Map<string, number>();
   const proxies = new Map([...nodes].map(([name, node]) => [name, createNodeProxy(node, logger)]));
   return (request, response, next) => {
     const found = readChainRequest(request.method, request.url);
@@ -42,10 +49,12 @@ export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: 
     response.locals.route = `/chain/v1/{chainName}${found.pattern}`;
     response.locals.takesToken = true;
     const token = authenticate(TOKEN_RULE, request.headersDistinct.authorization ?? [], verifier)!;
-    limit(verifier.verify(token).accountId, perMinute);
+    const { accountId } = verifier.verify(token);
+    limit(accountId, perMinute);
     requirePlainBody(request);
     const proxy = proxies.get(found.chainName);
     if (proxy === undefined) throw unknownChain(found.chainName, nodes.keys());
+    limitExchange(underWay, accountId, response);
     request.url = found.path;
     const { headers } = request;
     request.headers = Object.fromEntries(
@@ -53,6 +62,20 @@ export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: 
     );
     return proxy(request, response, next);
   };
+}
+
+/** Limits an account's requests under way, and the time of each. Errors: RateLimited. */
+function limitExchange(underWay: Map<string, number>, accountId: string, response: Response): void {
+  const others = underWay.get(accountId) ?? 0;
+  if (others >= MAX_UNDER_WAY) throw new AppError("RateLimited", { retryAfterSeconds: 1 });
+  underWay.set(accountId, others + 1);
+  const timer = setTimeout(() => response.destroy(), EXCHANGE_MS);
+  response.once("close", () => {
+    clearTimeout(timer);
+    const left = underWay.get(accountId)! - 1;
+    if (left > 0) underWay.set(accountId, left);
+    else underWay.delete(accountId);
+  });
 }
 
 /** Requires a body of known length where one belongs, and none elsewhere: nothing can follow it unseen. */
@@ -79,7 +102,7 @@ function createNodeProxy({ url, headers }: ChainNode, logger: Logger) {
     agent: new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS }),
     changeOrigin: true,
     xfwd: false,
-    proxyTimeout: TIMEOUT_MS,
+    proxyTimeout: NODE_TIMEOUT_MS,
     selfHandleResponse: true,
     // Its own error handler answers with a text.
     ejectPlugins: true,

@@ -11,11 +11,15 @@ import { createOpenApi } from "../openapi.ts";
 import { createRoutes } from "../routes/index.ts";
 import { createFakeServices } from "./fake-services.ts";
 
-/** Knows the tokens "full", "sign" and "recover", which are what they are called, "expired" and "ended". */
+/**
+ * Knows the tokens "full", "sign" and "recover", which are what they are called, "other", a full one of
+ * another account, "expired" and "ended".
+ */
 export const fakeVerifier: TokenVerifier = {
   verify(raw) {
     if (raw === "expired") throw new AppError("AccessTokenExpired");
     if (raw === "ended") throw new AppError("SessionEnded");
+    if (raw === "other") return { accountId: "0197a1b2-0000-7000-8000-000000000002", scope: "full" } as VerifiedToken;
     if (raw !== "full" && raw !== "sign" && raw !== "recover") throw new AppError("InvalidAccessToken");
     return { accountId: "0197a1b2-0000-7000-8000-000000000001", scope: raw } as VerifiedToken;
   },

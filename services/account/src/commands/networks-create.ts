@@ -34,10 +34,15 @@ const publicKeys = z.object({
   chains: z.record(z.string(), z.object({ creator: versions.min(1), paymaster: versions.min(1) })),
 });
 
-const values = z.object({
+const nodeUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, ""));
+/** Returns whether a URL is a server's alone, so that it contains no provider's key. */
+const isBare = (url: string): boolean => URL.canParse(url) && new URL(url).origin === url;
+
+const options = z.object({
   chain: z.string().min(1),
   network: z.enum(["mainnet", "testnet", "emulator"]),
-  "access-node": z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, "")),
+  "access-node": nodeUrl,
+  "public-access-node": nodeUrl.optional(),
   keys: z.string().min(1),
   funder: z.string().regex(/^(0x)?[0-9a-f]{16}$/),
   "funder-key-id": z.coerce.number().int().nonnegative(),
@@ -46,6 +51,10 @@ const values = z.object({
   "creator-flow": z.string().regex(/^\d+\.\d{1,8}$/),
   "paymaster-flow": z.string().regex(/^\d+\.\d{1,8}$/),
   "dry-run": z.boolean(),
+});
+const values = options.refine((given) => given["public-access-node"] !== undefined || isBare(given["access-node"]), {
+  path: ["public-access-node"],
+  message: "the access node's URL may contain a provider's key, and clients get it: name the URL for clients",
 });
 
 /**
@@ -56,13 +65,14 @@ const values = z.object({
  */
 export const networksCreate = command({
   usage: `networks create --chain <chain name> --network testnet|mainnet|emulator --access-node <URL>
-    --keys <output of signer keys export-public> --funder <address> [--funder-key-id 0] --funder-key-file <file>
+    [--public-access-node <URL for clients>] --keys <output of signer keys export-public> --funder <address> [--funder-key-id 0] --funder-key-file <file>
     [--creator-keys 8] [--creator-flow 10.0] [--paymaster-flow 100.0] [--dry-run]`,
   about: "Creates and funds creator and paymaster on a chain, and writes the networks file.",
   options: {
     chain: { type: "string" },
     network: { type: "string" },
     "access-node": { type: "string" },
+    "public-access-node": { type: "string" },
     keys: { type: "string" },
     funder: { type: "string" },
     "funder-key-id": { type: "string", default: "0" },
@@ -101,6 +111,7 @@ export const networksCreate = command({
       network,
       evmChainId: FACTS[network].evmChainId,
       accessNode: options["access-node"],
+      publicAccessNode: options["public-access-node"],
       evmContract: FACTS[network].evmContract,
       creator: {
         address: addresses.creator,
@@ -112,7 +123,9 @@ export const networksCreate = command({
         keyId: 0,
         ...(paymaster.version > 1 && { keyVersion: paymaster.version }),
       },
-      explorerTransactionUrl: FACTS[network].explorer || `${options["access-node"]}/v1/transaction_results/{id}`,
+      explorerTransactionUrl:
+        FACTS[network].explorer ||
+        `${options["public-access-node"] ?? options["access-node"]}/v1/transaction_results/{id}`,
     });
 
     const known = existsSync(file) ? loadNetworks(file).get(chainName) : undefined;
@@ -228,7 +241,7 @@ async function signed(
   return withEnvelopeSignature(transaction, { address, keyId, privateKey, hash });
 }
 
-/** Adds an entry to the networks file, which is created where it is missing; replaces it at once or not. */
+/** Adds an entry to the networks file, which is created where it is missing; replaces it atomically. */
 function addNetwork(file: string, entry: object): void {
   const networks = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { networks: object[] }).networks : [];
   writeFileSync(`${file}.new`, `${JSON.stringify({ networks: [...networks, entry] }, null, 2)}\n`);
