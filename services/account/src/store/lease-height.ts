@@ -3,16 +3,19 @@ import { Prisma, type PrismaClient } from "./generated/client.ts";
 
 type HeightTable = "key_watch" | "budget_settlement";
 
-/** Returns whether a replica has a chain's lease in a table of heights, or nobody has it. */
+/**
+ * Returns whether a replica has a chain's lease in a table of heights, or nobody has it. By the database's
+ * clock: those of replicas may differ by more than a lease lasts.
+ */
 export async function mayLeaseHeight(
   prisma: PrismaClient,
   table: HeightTable,
   chainName: string,
-  { owner, now }: Lease,
+  { owner }: Lease,
 ): Promise<boolean> {
   const others = await prisma.$queryRaw<unknown[]>`
     SELECT 1 FROM ${Prisma.raw(table)}
-    WHERE chain_name = ${chainName} AND lease_owner <> ${owner}::uuid AND lease_until >= ${now}`;
+    WHERE chain_name = ${chainName} AND lease_owner <> ${owner}::uuid AND lease_until >= now()`;
   return others.length === 0;
 }
 
@@ -29,9 +32,10 @@ export async function leaseHeight(
 ): Promise<bigint | undefined> {
   const [row] = await prisma.$queryRaw<{ height: bigint }[]>`
     INSERT INTO ${Prisma.raw(table)} AS w (chain_name, height, lease_owner, lease_until)
-    VALUES (${chainName}, ${begin}, ${owner}::uuid, ${until})
+    VALUES (${chainName}, ${begin}, ${owner}::uuid,
+      now() + ${until.getTime() - now.getTime()} * interval '1 millisecond')
     ON CONFLICT (chain_name) DO UPDATE SET lease_owner = EXCLUDED.lease_owner, lease_until = EXCLUDED.lease_until
-    WHERE w.lease_owner = EXCLUDED.lease_owner OR w.lease_until < ${now}
+    WHERE w.lease_owner = EXCLUDED.lease_owner OR w.lease_until < now()
     RETURNING height`;
   return row?.height;
 }
