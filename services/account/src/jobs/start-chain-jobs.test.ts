@@ -1,6 +1,6 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock, systemClock } from "@countersign/core";
 import { createLogger, createMetrics } from "@countersign/runtime";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { Lease } from "../domain/ports.ts";
 import type { ServerKeyRotation } from "../domain/server-keys/server-key-rotation.ts";
 import { type ChainJobsOptions, startChainJobs } from "./start-chain-jobs.ts";
@@ -30,7 +30,8 @@ async function asked({ hasLease }: { hasLease: boolean }): Promise<string[]> {
     chains: new Map([[chainName, chain]]),
     keyWatch: leases,
     settlements: leases,
-    rotations: { open: async (on: string) => [of(on)] },
+    // A new one: no replica asks for it without the lease.
+    rotations: { open: async (on: string, _limit: number, before?: Date) => (before ? [] : [of(on)]) },
     reconcile: async (rotation: ServerKeyRotation) => {
       asking.push(`rotation on ${rotation.chainName}`);
       return "submitted";
@@ -53,4 +54,60 @@ async function asked({ hasLease }: { hasLease: boolean }): Promise<string[]> {
 it("asks a chain, also for open rotations, only where no other replica has its lease", async () => {
   expect(await asked({ hasLease: false })).toEqual([]);
   expect(await asked({ hasLease: true })).toEqual(["latestBlock", "latestBlock", "rotation on flow"]);
+});
+
+it("a rotation that the replica with the lease cannot complete is completed by another one", async () => {
+  vi.useFakeTimers();
+  const committedAt = Date.now();
+  const lease = { owner: "", until: 0 };
+  const isFree = ({ owner, now }: Lease) => lease.owner === owner || lease.until < now.getTime();
+  const keyWatch = {
+    mayLease: async (_chainName: string, asked: Lease) => isFree(asked),
+    async lease(_chainName: string, asked: Lease) {
+      if (!isFree(asked)) return undefined;
+      Object.assign(lease, { owner: asked.owner, until: asked.until.getTime() });
+      return 5n;
+    },
+  };
+  const tries = { holder: 0, other: 0 };
+  const every = (ms: number, _job: string, run: (signal: AbortSignal) => Promise<unknown>, retryMs = ms) => {
+    const once = async () => {
+      const waitMs = await run(AbortSignal.timeout(60_000)).then(
+        () => ms,
+        () => retryMs,
+      );
+      setTimeout(once, waitMs);
+    };
+    void once();
+  };
+  const start = (name: keyof typeof tries, reconcile: () => Promise<string>) => {
+    const logger = createLogger({ name: "test", level: "silent" });
+    const runtime = { every, clock: systemClock, logger, metrics: createMetrics("test") };
+    const options = {
+      chains: new Map([[chainName, { chainName, latestBlock: async () => ({ height: 5n }) }]]),
+      keyWatch,
+      settlements: { mayLease: async () => false },
+      rotations: {
+        open: async (on: string, _limit: number, before = new Date()) => (committedAt < +before ? [of(on)] : []),
+      },
+      reconcile: () => {
+        tries[name] += 1;
+        return reconcile();
+      },
+    } as unknown as ChainJobsOptions;
+    const config = { alertActions: new Map(), keyWatchMs: 500, settlementMs: 60_000 };
+    startChainJobs(runtime as never, config as never, options);
+  };
+  try {
+    start("holder", async () => Promise.reject(new Error("the signer is unreachable")));
+    await vi.advanceTimersByTimeAsync(300);
+    start("other", async () => "sealed");
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(tries.other).toBe(0);
+    await vi.advanceTimersByTimeAsync(13_000);
+    expect(tries.holder).toBeGreaterThan(1);
+    expect(tries.other).toBeGreaterThan(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -12,6 +12,9 @@ import { reportAlerts } from "./report-alerts.ts";
 /** Milliseconds between two looks for open rotations. */
 const ROTATIONS_MS = 500;
 
+/** Older rotations are every replica's: the one with the lease may reach the chain, and not the signer. */
+const STUCK_MS = 10_000;
+
 export interface ChainJobsOptions extends OpenRotationsOptions {
   readonly chains: ReadonlyMap<string, KeyWatchChain & SettlementChain>;
   readonly keyWatch: WatchKeysOptions["store"] & Leases;
@@ -21,7 +24,7 @@ export interface ChainJobsOptions extends OpenRotationsOptions {
 
 /**
  * Starts the jobs that ask chains, each chain in one of the replicas: the watch of accounts' keys, the
- * settlement of budgets, and the completion of server key rotations.
+ * settlement of budgets, and the completion of server key rotations, which every replica tries after a while.
  */
 export function startChainJobs(
   runtime: Pick<ServiceRuntime, "clock" | "every" | "logger" | "metrics">,
@@ -60,4 +63,9 @@ export function startChainJobs(
     },
     pollMs: ROTATIONS_MS,
   });
+  for (const chainName of chains.keys()) {
+    every(STUCK_MS, `stuck server key rotations of ${chainName}`, (signal) =>
+      reconcileOpen(chainName, signal, new Date(clock.now().getTime() - STUCK_MS)),
+    );
+  }
 }

@@ -43,9 +43,9 @@ export function prismaServerKeyRotationStore(prisma: PrismaClient): ServerKeyRot
       const where = { ...key(rotation), transactionId, state: "submitted" };
       await prisma.serverKeyRotation.updateMany({ where, data: { state } });
     },
-    async open(chainName, limit) {
+    async open(chainName, limit, before) {
       const rows = await prisma.serverKeyRotation.findMany({
-        where: { chainName, state: "submitted" },
+        where: { chainName, state: "submitted", ...(before && { createdAt: { lt: before } }) },
         orderBy: { createdAt: "asc" },
         take: limit,
       });

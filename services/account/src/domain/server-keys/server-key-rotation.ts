@@ -31,8 +31,8 @@ export interface ServerKeyRotationStore {
   commit(rotation: ServerKeyRotation, now: Date): Promise<ServerKeyRotation>;
   /** Changes a rotation from submitted to its end, once. */
   finish(rotation: ServerKeyRotation, state: "sealed" | "failed"): Promise<void>;
-  /** Those of a chain that are submitted, the oldest first. */
-  open(chainName: string, limit: number): Promise<ServerKeyRotation[]>;
+  /** Those of a chain that are submitted, the oldest first: all, or those committed before a time. */
+  open(chainName: string, limit: number, before?: Date): Promise<ServerKeyRotation[]>;
 }
 
 /** A rotation that the signer asks for. Keys: 128 hex digits. */
