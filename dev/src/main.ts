@@ -75,11 +75,16 @@ const commands: Command[] = [
     options: { write: { type: "boolean", default: false } },
     run: async ({ values }) => (await import("./check-deploy.ts")).checkDeploy(values.write),
   }),
-  passingOn(
-    "test:kubernetes -- [--keep] [--host-tools] [word of a step]…",
-    "Installs the chart into a real cluster on this machine (as root) and tests it there.",
-    async (args) => (await import("./kubernetes/test.ts")).testKubernetes(args),
-  ),
+  command({
+    usage: "test:kubernetes -- [--keep] [--host-tools] [word of a step]…",
+    about: "Installs the chart into a real cluster on this machine (as root) and tests it there.",
+    options: {
+      keep: { type: "boolean", default: false },
+      "host-tools": { type: "boolean", default: false },
+    },
+    positionals: true,
+    run: async ({ values, positionals }) => (await import("./kubernetes/test.ts")).testKubernetes(values, positionals),
+  }),
   command({
     usage: "generate",
     about: "Generates the code of proto/ and of the database schemas.",

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
@@ -10,6 +11,7 @@ import { run } from "@countersign/build/run.ts";
 import { sendTransaction } from "@countersign/client";
 import { networkOf, type Surroundings, signUpPerson } from "@countersign/local-stack/person.ts";
 import { parseAllDocuments } from "yaml";
+import { Checks } from "../checks.ts";
 import { collectHostTools } from "../docker/host-tools.ts";
 import { apply, clusterDown, clusterEnv, clusterUp, helm, kubectl } from "./cluster.ts";
 import { BEFORE, exportCommit, loadImages, NOW } from "./images.ts";
@@ -29,40 +31,23 @@ interface Pod {
   status: { podIP: string; conditions?: { type: string; status: string }[] };
 }
 
-const counts = { passed: 0, failed: 0 };
+const checks = new Checks();
+/** The beginning of this run, by performance.now(). */
 const started = performance.now();
 
 /** Steps that run: those whose names contain one of these words. Empty: all. */
 let wanted: readonly string[] = [];
 
-/** Runs one step and prints its result; `work` returns a text for the line, or throws. */
+/** Runs one step, if it is wanted; `work` returns a text for its line, or throws. */
 async function check(name: string, work: () => Promise<string | undefined>): Promise<void> {
   if (wanted.length > 0 && !name.startsWith("installs") && !wanted.some((word) => name.includes(word))) return;
-  const begun = performance.now();
-  const line = (result: string) =>
-    console.log(
-      `${Math.round((performance.now() - started) / 1000)
-        .toString()
-        .padStart(4)} s  ${result}`,
-    );
-  try {
-    const text = await work();
-    counts.passed += 1;
-    line(`ok      ${name}${text ? `: ${text}` : ""} (${Math.round((performance.now() - begun) / 1000)} s)`);
-  } catch (error) {
-    counts.failed += 1;
-    line(`FAILED  ${name}: ${(error as Error).message}`);
-  }
-}
-
-function require(condition: boolean, otherwise: string): void {
-  if (!condition) throw new Error(otherwise);
+  await checks.run(name, work);
 }
 
 async function until(seconds: number, what: string, condition: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + seconds * 1000;
   while (!(await condition())) {
-    require(performance.now() < end, `${what}: not within ${seconds} s`);
+    assert(performance.now() < end, `${what}: not within ${seconds} s`);
     await sleep(500);
   }
 }
@@ -122,7 +107,7 @@ async function dryRun(values: string): Promise<string> {
       return { apiVersion: "v1", kind: "Pod", metadata: { name: metadata.name, namespace: NAMESPACE }, spec: pod };
     });
   const output = apply([...objects, ...pods], "--dry-run=server", "--namespace", NAMESPACE);
-  require(!/warning/i.test(output), output);
+  assert(!/warning/i.test(output), output);
   return `${objects.length} objects and ${pods.length} pods accepted`;
 }
 
@@ -148,7 +133,7 @@ const waitingPod = (name: string, labels: Record<string, string>) => ({
 });
 
 async function canConnect(pod: string, host: string, port: number, namespace = NAMESPACE): Promise<boolean> {
-  const program = `const s=require('net').connect(${port},'${host}');s.setTimeout(3000,()=>s.destroy());s.on('connect',()=>{console.log('open');s.destroy()});s.on('error',()=>{})`;
+  const program = `const s=assert('net').connect(${port},'${host}');s.setTimeout(3000,()=>s.destroy());s.on('connect',()=>{console.log('open');s.destroy()});s.on('error',()=>{})`;
   return (await kubectl("--namespace", namespace, "exec", pod, "--", "node", "-e", program)).includes("open");
 }
 
@@ -164,7 +149,7 @@ async function tryOut(): Promise<string> {
     const output = await kubectl("--namespace", TRIAL, "exec", "deployment/countersign-trial", "--", "node", demo);
     const gateway = "deployment/countersign-gateway";
     const open = await Promise.all([8888, 5432].map((port) => canConnect(gateway, "countersign-trial", port, TRIAL)));
-    require(open.join() === "true,false", `the gateway reaches the chain: ${open[0]}, Postgres: ${open[1]}`);
+    assert(open.join() === "true,false", `the gateway reaches the chain: ${open[0]}, Postgres: ${open[1]}`);
     return `installed in ${seconds} s, ${output.trim().split("\n").at(-1)}`;
   } finally {
     await deleteNamespace(TRIAL);
@@ -191,7 +176,7 @@ function requireNoFailure(result: LoadResult): string {
   const lines = result.failed
     .slice(0, 8)
     .map(({ at, text }) => `\n        at ${Math.round((at - started) / 1000)} s ${text}`);
-  require(result.failed.length === 0, `${summary(result)}${lines.join("")}`);
+  assert(result.failed.length === 0, `${summary(result)}${lines.join("")}`);
   return summary(result);
 }
 
@@ -211,7 +196,7 @@ async function testOn(outside: Outside, earlier: string, directory: string) {
     try {
       apply([pod], "--dry-run=server");
     } catch (error) {
-      return void require((error as Error).message.includes("violates PodSecurity"), (error as Error).message);
+      return void assert((error as Error).message.includes("violates PodSecurity"), (error as Error).message);
     }
     throw new Error("it was accepted");
   });
@@ -250,7 +235,7 @@ async function testOn(outside: Outside, earlier: string, directory: string) {
       }),
     );
     await inNamespace("delete", "pod", "other", "demo-backend", "--wait=false");
-    require(reached.join(" | ") === " | signer:5005", `reached: ${reached.join(" | ")}`);
+    assert(reached.join(" | ") === " | signer:5005", `reached: ${reached.join(" | ")}`);
     return "signer:5005 for the backend only";
   });
 
@@ -295,12 +280,12 @@ async function testOn(outside: Outside, earlier: string, directory: string) {
     try {
       await sleep(15_000);
       const unready = (await podsOf()).filter((pod) => !isReady(pod)).map(({ metadata }) => metadata.name);
-      require(unready.length === 0, `not ready: ${unready.join()}`);
+      assert(unready.length === 0, `not ready: ${unready.join()}`);
       const response = await fetch(`${surroundings.gateway}/device/v1/devices`, {
         headers: { authorization: `Bearer ${client.credentials!.accessToken}` },
       });
       const type = response.headers.get("content-type") ?? "";
-      require(response.status === 503 && type.startsWith("application/problem+json"), `${response.status} ${type}`);
+      assert(response.status === 503 && type.startsWith("application/problem+json"), `${response.status} ${type}`);
     } finally {
       await outside.stack.restart("postgres");
     }
@@ -337,7 +322,7 @@ async function testOn(outside: Outside, earlier: string, directory: string) {
     for (const { at, text } of result.failed) {
       if (!kills.some((kill) => at >= kill && at < kill + MOMENT_MS)) late.push(text);
     }
-    require(late.length === 0, `${summary(result)}; later than ${MOMENT_MS / 1000} s: ${late.slice(0, 5).join("; ")}`);
+    assert(late.length === 0, `${summary(result)}; later than ${MOMENT_MS / 1000} s: ${late.slice(0, 5).join("; ")}`);
     return summary(result);
   });
 
@@ -355,15 +340,24 @@ async function testOn(outside: Outside, earlier: string, directory: string) {
   });
 }
 
+export interface TestKubernetesOptions {
+  /** Leaves the cluster up. */
+  keep: boolean;
+  /** Takes the Go servers of the trial from this machine. */
+  "host-tools": boolean;
+}
+
 /**
  * `npm run test:kubernetes`: a real cluster of one node on this machine, with Postgres, NATS, the chain and
- * the identity provider outside of it. `--keep` leaves the cluster up, `--host-tools` takes the Go servers of
- * the trial from this machine; other arguments are words of the steps to run. The last line has the counts.
+ * the identity provider outside of it. Returns the exit code; the last line has the counts.
  */
-export async function testKubernetes(args: readonly string[]): Promise<number> {
+export async function testKubernetes(
+  { keep, "host-tools": useHostTools }: TestKubernetesOptions,
+  words: readonly string[],
+): Promise<number> {
   if (process.getuid?.() !== 0) throw new Failure("test:kubernetes needs root: it starts a container runtime.");
   const directory = mkdtempSync(join(tmpdir(), "countersign-kubernetes-"));
-  wanted = args.filter((arg) => !arg.startsWith("--"));
+  wanted = words;
   const commit = process.env.CS_PREVIOUS ?? "HEAD~1";
   let earlier = join(directory, "earlier");
   let outside: Outside | undefined;
@@ -373,7 +367,7 @@ export async function testKubernetes(args: readonly string[]): Promise<number> {
       earlier = root;
     }
     await clusterUp();
-    await loadImages(earlier, args.includes("--host-tools") ? await collectHostTools(directory) : undefined);
+    await loadImages(earlier, useHostTools ? await collectHostTools(directory) : undefined);
     for (const namespace of [NAMESPACE, TRIAL]) await deleteNamespace(namespace);
     await check("a trial by deploy/trial/install signs up and seals a transaction", tryOut);
     const labels = {
@@ -388,9 +382,9 @@ export async function testKubernetes(args: readonly string[]): Promise<number> {
     await testOn(outside, earlier, directory);
   } finally {
     await outside?.stop();
-    if (!args.includes("--keep")) await clusterDown();
+    if (!keep) await clusterDown();
     rmSync(directory, { recursive: true, force: true });
   }
-  console.log(`${counts.passed} passed, ${counts.failed} failed`);
-  return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+  console.log(`${checks.passed} passed, ${checks.failed} failed`);
+  return checks.failed === 0 && checks.passed > 0 ? 0 : 1;
 }
