@@ -122,6 +122,13 @@ describe("three NATS servers", () => {
     await postgres.close();
   });
 
+  it("flush what they store every 100 ms", async () => {
+    for (const url of cluster.monitorUrls) {
+      const { config } = (await (await fetch(`${url}/jsz`)).json()) as { config: object };
+      expect(config).toMatchObject({ sync_interval: 100_000_000 });
+    }
+  });
+
   it("reject a server that has a service's certificate and not the password", { timeout: 60_000 }, async () => {
     await replicated();
     const intruder = await cluster.startIntruder("a-guess");

@@ -15,12 +15,14 @@ export async function beginNatsCluster() {
   const { natsServer: binary } = await ensureTools(console.log);
   const names = ["nats-0", "nats-1", "nats-2"];
   const ports = await Promise.all(names.map(() => freePort()));
+  const monitorPorts = await Promise.all(names.map(() => freePort()));
   const routePorts = await Promise.all(names.map(() => freePort()));
   const servers = new Map<string, Child>();
 
   /** Starts a server that joins the cluster with a password. */
   const joinCluster = async (name: string, port: number, routePort: number, password: string): Promise<Child> => {
     const settings = {
+      NATS_MONITOR: `127.0.0.1:${monitorPorts[names.indexOf(name)] ?? -1}`,
       NATS_CLUSTER_LISTEN: `127.0.0.1:${routePort}`,
       NATS_CLUSTER_ROUTES: `[${routePorts.map((each) => `"tls://route:${password}@127.0.0.1:${each}"`).join(",")}]`,
       NATS_CLUSTER_PASSWORD: `"${password}"`,
@@ -36,6 +38,7 @@ export async function beginNatsCluster() {
   return {
     stateDir,
     url: ports.map((port) => `tls://127.0.0.1:${port}`).join(","),
+    monitorUrls: monitorPorts.map((port) => `http://127.0.0.1:${port}`),
     tlsOf: (name: string): TlsMaterial => readTls(tlsFiles(stateDir, name)),
     start,
     /** Kills a server without a warning. */
