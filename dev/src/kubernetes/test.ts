@@ -133,7 +133,7 @@ const waitingPod = (name: string, labels: Record<string, string>) => ({
 });
 
 async function canConnect(pod: string, host: string, port: number, namespace = NAMESPACE): Promise<boolean> {
-  const program = `const s=assert('net').connect(${port},'${host}');s.setTimeout(3000,()=>s.destroy());s.on('connect',()=>{console.log('open');s.destroy()});s.on('error',()=>{})`;
+  const program = `const s=require('net').connect(${port},'${host}');s.setTimeout(3000,()=>s.destroy());s.on('connect',()=>{console.log('open');s.destroy()});s.on('error',()=>{})`;
   return (await kubectl("--namespace", namespace, "exec", pod, "--", "node", "-e", program)).includes("open");
 }
 
