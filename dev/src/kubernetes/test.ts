@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,19 +16,23 @@ import { apply, clusterDown, clusterEnv, clusterUp, helm, kubectl } from "./clus
 import { BEFORE, exportCommit, loadImages, NOW } from "./images.ts";
 import { type LoadResult, startLoad } from "./load.ts";
 import { NAMESPACE, type Outside, startOutside } from "./outside.ts";
+import {
+  canConnect,
+  inNamespace,
+  isReady,
+  metricOf,
+  type Pod,
+  PROCESSES,
+  podsOf,
+  rolledOut,
+  waitingPod,
+  workloadOf,
+} from "./pods.ts";
 
 const CHART = "deploy/helm/countersign";
 /** The namespace of deploy/trial. */
 const TRIAL = "countersign-trial";
-const PROCESSES = ["gateway", "auth", "device", "key", "account", "signer"] as const;
 const NOTHING = "transaction { prepare(a: &Account) {} }";
-
-type Process = (typeof PROCESSES)[number];
-
-interface Pod {
-  metadata: { name: string; labels: Record<string, string>; deletionTimestamp?: string };
-  status: { podIP: string; conditions?: { type: string; status: string }[] };
-}
 
 const checks = new Checks();
 /** The beginning of this run, by performance.now(). */
@@ -50,38 +53,6 @@ async function until(seconds: number, what: string, condition: () => Promise<boo
     assert(performance.now() < end, `${what}: not within ${seconds} s`);
     await sleep(500);
   }
-}
-
-const inNamespace = (...args: string[]) => kubectl("--namespace", NAMESPACE, ...args);
-const workloadOf = (name: Process) => `${name === "signer" ? "statefulset" : "deployment"}/countersign-${name}`;
-const isReady = ({ metadata, status }: Pod) =>
-  !metadata.deletionTimestamp && status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
-
-async function podsOf(name?: Process): Promise<Pod[]> {
-  const component = name ? `=${name}` : ` in (${PROCESSES.join()})`;
-  const text = await inNamespace(
-    "get",
-    "pods",
-    "--output=json",
-    "--selector",
-    `app.kubernetes.io/component${component}`,
-  );
-  return (JSON.parse(text) as { items: Pod[] }).items;
-}
-
-const rolledOut = () =>
-  Promise.all(PROCESSES.map((name) => inNamespace("rollout", "status", workloadOf(name), "--timeout=400s")));
-
-/** Returns the sum of a metric's samples at a pod's admin port. */
-async function metricOf(pod: Pod, port: number, metric: string): Promise<number> {
-  const text = await new Promise<string>((resolve, reject) => {
-    get(`http://${pod.status.podIP}:${port}/metrics`, { timeout: 5_000 }, (response) => {
-      let body = "";
-      response.on("data", (chunk) => (body += chunk)).on("end", () => resolve(body));
-    }).on("error", reject);
-  });
-  const samples = text.split("\n").filter((line) => line.startsWith(metric) && !/grpc\.|Watch|Stream/.test(line));
-  return samples.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
 /** The objects of the chart as they would be created, and pods of its templates: only pods are enforced. */
@@ -109,32 +80,6 @@ async function dryRun(values: string): Promise<string> {
   const output = apply([...objects, ...pods], "--dry-run=server", "--namespace", NAMESPACE);
   assert(!/warning/i.test(output), output);
   return `${objects.length} objects and ${pods.length} pods accepted`;
-}
-
-/** A pod that only waits, for `kubectl exec`. */
-const waitingPod = (name: string, labels: Record<string, string>) => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name, namespace: NAMESPACE, labels },
-  spec: {
-    automountServiceAccountToken: false,
-    terminationGracePeriodSeconds: 0,
-    securityContext: { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: "RuntimeDefault" } },
-    containers: [
-      {
-        name: "wait",
-        image: `countersign/service:${NOW}`,
-        imagePullPolicy: "Never",
-        command: ["node", "-e", "setInterval(() => {}, 1000)"],
-        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
-      },
-    ],
-  },
-});
-
-async function canConnect(pod: string, host: string, port: number, namespace = NAMESPACE): Promise<boolean> {
-  const program = `const s=require('net').connect(${port},'${host}');s.setTimeout(3000,()=>s.destroy());s.on('connect',()=>{console.log('open');s.destroy()});s.on('error',()=>{})`;
-  return (await kubectl("--namespace", namespace, "exec", pod, "--", "node", "-e", program)).includes("open");
 }
 
 const deleteNamespace = (name: string) => kubectl("delete", "namespace", name, "--ignore-not-found", "--wait");
