@@ -1,5 +1,5 @@
 import { systemClock, uuidv7 } from "@countersign/core";
-import { eventRow, startOutboxPublisher } from "@countersign/events";
+import { eventRow, linkNats, startOutboxPublisher } from "@countersign/events";
 import { openPostgres, sql } from "@countersign/postgres";
 import { createLogger, loadTls } from "@countersign/runtime";
 
@@ -18,7 +18,7 @@ const { databaseUrl, natsUrl, tls: files, eventsPerSecond } = JSON.parse(process
 const logger = createLogger({ name: "replica", level: "warn" });
 const tls = loadTls(files);
 const postgres = openPostgres(databaseUrl, { connections: 5 });
-startOutboxPublisher({ postgres, natsUrl, tls, logger });
+startOutboxPublisher({ nats: linkNats({ natsUrl, tls, name: "device", logger }), postgres, logger });
 
 const started = performance.now();
 let emitted = 0;

@@ -6,7 +6,7 @@ import { createLogger } from "@countersign/runtime";
 import { connect, type JetStreamManager, type NatsConnection } from "nats";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { EVENTS_STREAM, outboxRow, setUpEvents, startConsumer, startOutboxPublisher } from "./index.ts";
+import { EVENTS_STREAM, linkNats, outboxRow, setUpEvents, startConsumer, startOutboxPublisher } from "./index.ts";
 import { beginNatsCluster, type NatsCluster } from "./testing/nats-cluster.ts";
 
 const accountId = "019a0000-0000-7000-8000-000000000001";
@@ -80,13 +80,14 @@ describe("three NATS servers", () => {
   it("lose no event, and store none twice, while the leader of the stream is killed", {
     timeout: 180_000,
   }, async () => {
-    const links = { natsUrl: cluster.url, logger };
+    const linkAs = (name: string) => linkNats({ natsUrl: cluster.url, tls: cluster.tlsOf(name), name, logger });
+    const [device, auth] = [linkAs("device"), linkAs("auth")];
     const postgres = openPostgres(database.url, { connections: 1, applicationName: "outbox" });
-    const publisher = startOutboxPublisher({ ...links, postgres, tls: cluster.tlsOf("device"), pollMs: 100 });
+    const publisher = startOutboxPublisher({ nats: device, postgres, logger, pollMs: 100 });
     const handled = new Set<string>();
     const consumer = startConsumer({
-      ...links,
-      tls: cluster.tlsOf("auth"),
+      nats: auth,
+      logger,
       durable: "auth-device-removed",
       concurrency: 50,
       handler: async ({ event }) => void handled.add(event.id),
@@ -119,6 +120,7 @@ describe("three NATS servers", () => {
     expect((await stream()).state.messages).toBe(ids.length);
     console.log(`${ids.length} events; leaders killed: ${killed.join(", ")}`);
     await Promise.all([publisher.close(), consumer.close()]);
+    await Promise.all([device.close(), auth.close()]);
     await postgres.close();
   });
 

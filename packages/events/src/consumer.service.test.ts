@@ -43,10 +43,16 @@ async function slowWay(delayMs: number): Promise<string> {
   return `tls://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function consume(service: string, options: Pick<ConsumerOptions, "durable" | "handler" | "concurrency">): void {
-  const tls = nats.tlsOf(service);
-  const consumer = startConsumer({ natsUrl: nats.url, tls, logger, ...options });
-  closers.push(() => consumer.close());
+/** Starts a consumer with a connection of its own. */
+function consume(service: string, options: Pick<ConsumerOptions, "durable" | "handler" | "concurrency">, url?: string) {
+  const link = nats.linkAs(service, url);
+  const consumer = startConsumer({ nats: link, logger, ...options });
+  const close = async () => {
+    await consumer.close();
+    await link.close();
+  };
+  closers.push(close);
+  return { close };
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -111,13 +117,7 @@ describe("durable consumers", () => {
   it("leave nothing behind when they close, even where NATS learns of it late", { timeout: 30_000 }, async () => {
     const durable = "key-account-keys-changed";
     const manager = await operator.jetstreamManager();
-    const leaving = startConsumer({
-      natsUrl: await slowWay(300),
-      tls: nats.tlsOf("key"),
-      logger,
-      durable,
-      handler: async () => {},
-    });
+    const leaving = consume("key", { durable, handler: async () => {} }, await slowWay(300));
     const asked = async () => (await manager.consumers.info(EVENTS_STREAM, durable)).num_waiting;
     await expect.poll(asked, { timeout: 10_000 }).toBe(1);
     await leaving.close();

@@ -2,7 +2,7 @@ import { asOperation, type Logger, sleepUntil } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { ConsumerMessages, JsMsg, NatsConnection } from "nats";
 import { API_PREFIX, DURABLE_SETTINGS, type Durable } from "./consumers.ts";
-import { linkNats, type NatsOptions } from "./nats.ts";
+import type { NatsLink } from "./nats.ts";
 import { EVENTS_STREAM } from "./stream.ts";
 
 export interface DeliveredEvent {
@@ -12,7 +12,8 @@ export interface DeliveredEvent {
   event: Event;
 }
 
-export interface ConsumerOptions extends Omit<NatsOptions, "name"> {
+export interface ConsumerOptions {
+  nats: NatsLink;
   /**
    * Shared by the replicas of a service: each event goes to one of them. The operator's set-up creates it.
    */
@@ -37,13 +38,12 @@ function delayMs(attempt: number): number {
 
 /** Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
-  const { durable } = options;
+  const { nats, durable } = options;
   const handler = asOperation(({ subject }) => `on ${subject.split(".").at(-1)}`, options.handler);
   const concurrency = options.concurrency ?? 1;
   const { maxDeliver = 30, ackWaitMs = 30_000 } = DURABLE_SETTINGS.get(durable) ?? {};
   const logger = options.logger.child({ component: "consumer", durable });
   const stop = new AbortController();
-  const nats = linkNats({ ...options, logger, name: durable });
   let messages: ConsumerMessages | undefined;
 
   const handle = async (message: JsMsg): Promise<void> => {
@@ -101,7 +101,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
 
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      const connection = await nats.connected();
+      const connection = await nats.connected(stop.signal);
       if (connection === undefined || stop.signal.aborted) return;
       try {
         await consume(connection);
@@ -118,7 +118,6 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       stop.abort();
       await messages?.close().catch(() => undefined);
       await finished;
-      await nats.close();
     },
   };
 }

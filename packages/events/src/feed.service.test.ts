@@ -17,7 +17,8 @@ const other = "019a0000-0000-7000-8000-000000000002";
 let nats: TestNats;
 let publisher: NatsConnection;
 let operator: NatsConnection;
-const feeds: EventFeed[] = [];
+const closers: (() => Promise<void>)[] = [];
+const closeAll = () => Promise.all(closers.splice(0).map((close) => close()));
 
 async function publish(accountId = account, lies: Record<string, string> = {}): Promise<number> {
   const written = headers();
@@ -32,15 +33,17 @@ async function publish(accountId = account, lies: Record<string, string> = {}): 
 async function startFeed() {
   const seen: FedEvent[] = [];
   const breaks: number[] = [];
-  const feed = startEventFeed({
-    natsUrl: nats.url,
-    tls: nats.tlsOf("device"),
+  const link = nats.linkAs("device");
+  const feed: EventFeed = startEventFeed({
+    nats: link,
     logger,
-    name: "device-feed",
     onEvent: (event) => void seen.push(event),
     onBreak: () => void breaks.push(seen.length),
   });
-  feeds.push(feed);
+  closers.push(async () => {
+    await feed.close();
+    await link.close();
+  });
   await vi.waitFor(() => expect(feed.position()).toBeDefined(), { timeout: 5_000, interval: 20 });
   return { feed, breaks, sequences: () => seen.map(({ sequence }) => sequence), seen };
 }
@@ -50,13 +53,14 @@ describe("the feed of all events", () => {
     nats = await beginNats();
     publisher = await nats.connectAs("device", LASTING);
     operator = await nats.connectAs("operator", LASTING);
-    await (await startFeed()).feed.close();
+    await startFeed();
+    await closeAll();
   });
 
   afterAll(() => nats?.end());
 
   beforeEach(() => publish());
-  afterEach(() => Promise.all(feeds.splice(0).map((feed) => feed.close())));
+  afterEach(closeAll);
 
   test("hands out what comes after its start, in order, to every process", async () => {
     const [one, two] = await Promise.all([startFeed(), startFeed()]);

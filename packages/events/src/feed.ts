@@ -1,8 +1,8 @@
-import { AppError, sleepUntil } from "@countersign/core";
+import { AppError, type Logger, sleepUntil } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { Events, type Msg, type NatsConnection, type Subscription } from "nats";
 import { API_PREFIX, FED_SUBJECTS } from "./consumers.ts";
-import { linkNats, type NatsOptions } from "./nats.ts";
+import type { NatsLink } from "./nats.ts";
 import { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";
 
 /** An event at its place in the stream. */
@@ -24,7 +24,9 @@ export interface FedEvent {
   decode(): Event;
 }
 
-export interface FeedOptions extends NatsOptions {
+export interface FeedOptions {
+  nats: NatsLink;
+  logger: Logger;
   /** Called with every event from the feed's start on, in order and without a gap. Must not throw. */
   onEvent(event: FedEvent): void;
   /** Called when the stream started again: the events in between are unknown. */
@@ -97,9 +99,9 @@ function decodeStored(data: Uint8Array): Event {
  * was lost, or where a number was left out) are read one by one, like older events.
  */
 export function startEventFeed(options: FeedOptions): EventFeed {
+  const { nats } = options;
   const logger = options.logger.child({ component: "event-feed" });
   const stop = new AbortController();
-  const nats = linkNats({ ...options, logger });
   let subscription: Subscription | undefined;
   let position: number | undefined;
 
@@ -173,7 +175,7 @@ export function startEventFeed(options: FeedOptions): EventFeed {
 
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      const connection = await nats.connected();
+      const connection = await nats.connected(stop.signal);
       if (connection === undefined) return;
       const ended = new AbortController();
       void endOnDisconnect(connection, ended.signal).catch(() => undefined);
@@ -231,7 +233,6 @@ export function startEventFeed(options: FeedOptions): EventFeed {
       stop.abort();
       subscription?.unsubscribe();
       await finished;
-      await nats.close();
     },
   };
 }

@@ -11,11 +11,13 @@ export interface NatsOptions {
   logger: Logger;
 }
 
+/** A process's connection to NATS, which its publisher, consumers and feed share. */
 export interface NatsLink {
   /** The connection while it is up, else undefined. */
   current(): NatsConnection | undefined;
-  /** Resolves with the connection once it is up; undefined when it is closed before. */
-  connected(): Promise<NatsConnection | undefined>;
+  /** Resolves with the connection once it is up; undefined when `ended` aborts before. */
+  connected(ended: AbortSignal): Promise<NatsConnection | undefined>;
+  /** Closes the connection; its users must have ended. */
   close(): Promise<void>;
 }
 
@@ -36,7 +38,8 @@ async function inTime(work: Promise<unknown> | undefined, milliseconds: number):
 
 /** Keeps a connection to NATS until it is closed; it is normal that NATS is away at times. */
 export function linkNats(options: NatsOptions): NatsLink {
-  const { logger, tls } = options;
+  const { tls } = options;
+  const logger = options.logger.child({ component: "nats" });
   const stop = new AbortController();
   let connection: NatsConnection | undefined;
   let up = false;
@@ -95,11 +98,11 @@ export function linkNats(options: NatsOptions): NatsLink {
 
   return {
     current,
-    async connected() {
-      while (!stop.signal.aborted) {
+    async connected(ended) {
+      while (!ended.aborted) {
         const found = current();
         if (found !== undefined) return found;
-        await sleepUntil(100, [stop.signal]);
+        await sleepUntil(100, [ended]);
       }
       return undefined;
     },

@@ -95,29 +95,24 @@ async function waiting(): Promise<number> {
 
 function publisher(changes: { pollMs?: number } = {}): void {
   const postgres = openPostgres(database.url, { connections: 1, applicationName: "outbox" });
-  const started = startOutboxPublisher({
-    postgres,
-    natsUrl: nats.url,
-    tls: nats.tlsOf("device"),
-    logger,
-    ...changes,
-  });
+  const link = nats.linkAs("device");
+  const started = startOutboxPublisher({ nats: link, postgres, logger, ...changes });
   closers.push(async () => {
     await started.close();
+    await link.close();
     await postgres.close();
   });
 }
 
 function consumer(durable: Durable, handler: (delivered: DeliveredEvent) => Promise<void>): () => Promise<void> {
-  const started = startConsumer({
-    natsUrl: nats.url,
-    tls: nats.tlsOf("auth"),
-    logger,
-    durable,
-    handler,
-  });
-  closers.push(started.close);
-  return started.close;
+  const link = nats.linkAs("auth");
+  const started = startConsumer({ nats: link, logger, durable, handler });
+  const close = async () => {
+    await started.close();
+    await link.close();
+  };
+  closers.push(close);
+  return close;
 }
 
 describe("the outbox", () => {

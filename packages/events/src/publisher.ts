@@ -3,16 +3,15 @@ import { type Postgres, sql } from "@countersign/postgres";
 import type { JetStreamClient } from "nats";
 import type { Registry } from "prom-client";
 import { createOutboxMetrics } from "./metrics.ts";
-import { linkNats, type NatsOptions } from "./nats.ts";
+import type { NatsLink } from "./nats.ts";
 import { onOutboxRow } from "./outbox-row.ts";
 
-export interface OutboxPublisherOptions extends Omit<NatsOptions, "name"> {
+export interface OutboxPublisherOptions {
+  nats: NatsLink;
   /** One of its connections at most is in use while NATS answers. */
   postgres: Postgres;
   logger: Logger;
   metrics?: { registry: Registry };
-  /** The connection's name in NATS. Default "outbox". */
-  name?: string;
   /** Milliseconds between two polls of the table while this process writes no row. Default about 1000. */
   pollMs?: number;
 }
@@ -55,11 +54,10 @@ const publishRows = (stream: JetStreamClient, rows: readonly Row[]) =>
  */
 export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPublisher {
   // Replicas poll at different times.
-  const { postgres, pollMs = 750 + Math.random() * 500 } = options;
+  const { nats, postgres, pollMs = 750 + Math.random() * 500 } = options;
   const logger = options.logger.child({ component: "outbox" });
   const metrics = createOutboxMetrics(options.metrics);
   const stop = new AbortController();
-  const nats = linkNats({ ...options, logger, name: options.name ?? "outbox" });
   const outbox = withFaultPoints("outbox", { publish: publishRows });
 
   /** The smallest id to look for: the index has deleted rows until a vacuum, and nearly all are smaller. */
@@ -139,7 +137,6 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
       stop.abort();
       forget();
       await finished;
-      await nats.close();
     },
   };
 }

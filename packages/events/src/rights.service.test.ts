@@ -237,12 +237,12 @@ describe("rights at NATS", () => {
   }, async () => {
     const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
     for (const service of services) {
+      const link = nats.linkAs(service);
       for (const durable of Object.keys(DURABLES[service]) as Durable[]) {
         const subject = DURABLE_SETTINGS.get(durable)!.filter[0]!.replace("*", account);
         const got = Promise.withResolvers<string>();
         const consumer = startConsumer({
-          natsUrl: nats.url,
-          tls: nats.tlsOf(service),
+          nats: link,
           logger,
           durable,
           handler: async (delivered) => {
@@ -256,6 +256,7 @@ describe("rights at NATS", () => {
         if (durable !== victim) await expect.poll(settled, { timeout: 10_000 }).toBe(0);
         await consumer.close();
       }
+      await link.close();
     }
   });
 

@@ -7,7 +7,13 @@ import {
   watchTokenState,
 } from "@countersign/access-tokens";
 import { type TlsMaterial, type TokenVerifier, withCommitPoints } from "@countersign/core";
-import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/events";
+import {
+  type ConsumerOptions,
+  linkNats,
+  type NatsLink,
+  startConsumer,
+  startOutboxPublisher,
+} from "@countersign/events";
 import { openPostgres, type Postgres } from "@countersign/postgres";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import {
@@ -66,13 +72,15 @@ type ServerOptions = Pick<RpcServerOptions, "deadlines" | "deadlineMs"> &
 export interface ServiceRuntime<Callee extends string = string> extends ServiceProcess {
   tls: TlsMaterial;
   peers: Peers;
+  /** The process's one connection to NATS. */
+  nats: NatsLink;
   /** Opens the service's database, which must answer at the start, and starts its outbox. */
   database<C extends PrismaLike>(Client: PrismaClass<C>): Database<C>;
   /** Opens further connections to the same database. */
   connections<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): Database<C>;
   /** Calls another service; 3 s for each call unless `deadlineMs` says otherwise. */
   client<S extends ServiceDefinition>(service: S, callee: Callee, deadlineMs?: number): RpcClient<S>;
-  consume(options: Omit<ConsumerOptions, "natsUrl" | "tls" | "logger">): void;
+  consume(options: Omit<ConsumerOptions, "nats" | "logger">): void;
   every(intervalMs: number, job: string, run: PeriodicJobOptions["run"], retryMs?: number): void;
   /** Follows auth's token state, which must be current at the start. `client`: one that the service has. */
   watchTokenState(this: ServiceRuntime<Callee | "auth">, client?: RpcClient<TokenStateService>): WatchedTokenState;
@@ -90,10 +98,12 @@ export function createServiceRuntime<S extends ServiceSettings>(
   settings: S,
 ): ServiceRuntime<Extract<keyof S["addresses"], string>> {
   const { name, logger, metrics, clock, drainMs, onClose, dependency } = service;
-  const { natsUrl, issuer, addresses } = settings;
+  const { issuer, addresses } = settings;
   const { databaseUrl } = settings.secrets;
   const tls = loadTls(settings.tls);
   const peers = loadPeers(settings.peersFile);
+  const nats = linkNats({ natsUrl: settings.natsUrl, tls, name, logger });
+  onClose("nats", () => nats.close());
 
   function openDatabase<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): Database<C> {
     const onError = (err: unknown) => logger.warn({ err }, "Postgres connection lost");
@@ -127,11 +137,12 @@ export function createServiceRuntime<S extends ServiceSettings>(
     ...service,
     tls,
     peers,
+    nats,
     database(Client) {
       const database = openDatabase(Client, 5);
       const { postgres, prisma } = database;
       dependency("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
-      const outbox = startOutboxPublisher({ postgres, natsUrl, tls, logger, metrics });
+      const outbox = startOutboxPublisher({ nats, postgres, logger, metrics });
       onClose("outbox", () => outbox.close());
       return withPoints(database);
     },
@@ -140,7 +151,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
       return channelTo(callee).client(definition, deadlineMs);
     },
     consume(options) {
-      const consumer = startConsumer({ natsUrl, tls, logger, ...options });
+      const consumer = startConsumer({ nats, logger, ...options });
       onClose(options.durable, () => consumer.close());
     },
     every(intervalMs, job, run, retryMs = intervalMs) {

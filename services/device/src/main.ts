@@ -30,8 +30,8 @@ import { recordSession } from "./subscribers/session-created.ts";
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env);
   const runtime = createServiceRuntime(service, config);
-  const { clock, logger, metrics, onClose, tls } = runtime;
-  const { maxDevices, natsUrl, passkeys } = config;
+  const { clock, logger, metrics, nats, onClose } = runtime;
+  const { maxDevices, passkeys } = config;
 
   const { prisma, postgres } = runtime.database(PrismaClient);
   const devices = withFaultPoints("devices", postgresDeviceStore(prisma, postgres));
@@ -44,7 +44,7 @@ async function start(service: ServiceProcess) {
   const signer = runtime.client(SignerTimeLocksService, "signer", 2_000);
 
   runtime.consume({ durable: "device-key-revoked", handler: onKeyRevoked(retireDevice({ store: devices, clock })) });
-  const accountEvents = startAccountEvents({ natsUrl, tls, logger, metrics, clock, stopping: runtime.signal });
+  const accountEvents = startAccountEvents({ nats, logger, metrics, clock, stopping: runtime.signal });
   onClose("account-events", () => accountEvents.close());
 
   const { locate } = await openLocator(config.geoIpFile, logger);
@@ -66,8 +66,7 @@ async function start(service: ServiceProcess) {
     deliveries: withFaultPoints("deliveries", prismaDeliveryStore(prisma)),
     recordUse: recordSession(recordDeviceUse({ store: devices, clock })),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
-    natsUrl,
-    tls,
+    nats,
     logger,
     clock,
   });

@@ -7,8 +7,9 @@ import type { Child, StartChild } from "@countersign/local-stack/child.ts";
 import { startNats } from "@countersign/local-stack/nats.ts";
 import { freePort } from "@countersign/local-stack/ports.ts";
 import { ensureTools } from "@countersign/local-stack/tools.ts";
-import { loadTls } from "@countersign/runtime";
+import { createLogger, loadTls } from "@countersign/runtime";
 import { type ConnectionOptions, connect, type NatsConnection } from "nats";
+import { linkNats, type NatsLink } from "../nats.ts";
 
 /** Options of a connection that comes back after a restart of the server. */
 export const LASTING: ConnectionOptions = { maxReconnectAttempts: -1, reconnectTimeWait: 200 };
@@ -43,6 +44,11 @@ export async function beginNats(startChild?: StartChild) {
       const connection = await connect({ servers: url, tls, ...options });
       opened.push(connection);
       return connection;
+    },
+    /** Links with the certificate of a service, as its process does; the caller closes it. */
+    linkAs(name: string, natsUrl = url): NatsLink {
+      const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
+      return linkNats({ natsUrl, tls: tlsOf(name), name, logger });
     },
     start,
     stop: () => child.stop(),

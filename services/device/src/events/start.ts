@@ -1,11 +1,13 @@
-import type { Clock } from "@countersign/core";
-import { type NatsOptions, startEventFeed } from "@countersign/events";
+import type { Clock, Logger } from "@countersign/core";
+import { type NatsLink, startEventFeed } from "@countersign/events";
 import type { Metrics } from "@countersign/runtime";
 import { Gauge } from "prom-client";
 import type { WatchAccountOptions } from "./watch-account.ts";
 import { createWatchers } from "./watchers.ts";
 
-export interface AccountEventsOptions extends Omit<NatsOptions, "name"> {
+export interface AccountEventsOptions {
+  nats: NatsLink;
+  logger: Logger;
   metrics: Metrics;
   clock: Clock;
   /** Aborts when the process begins to stop. */
@@ -18,13 +20,11 @@ const MAX_WAITING = 256;
 
 /** Starts the process's feed of all events and the streams that it serves. */
 export function startAccountEvents(options: AccountEventsOptions): WatchAccountOptions & { close(): Promise<void> } {
-  const { natsUrl, tls, logger, metrics, clock, stopping } = options;
+  const { nats, logger, metrics, clock, stopping } = options;
   const watchers = createWatchers({ maxPerAccount: MAX_PER_ACCOUNT, maxWaiting: MAX_WAITING });
   const feed = startEventFeed({
-    natsUrl,
-    tls,
+    nats,
     logger,
-    name: "device-feed",
     onEvent: watchers.publish,
     onBreak: () => watchers.endAll(),
   });

@@ -1,5 +1,5 @@
-import { type Clock, withFaultPoints } from "@countersign/core";
-import { type NatsOptions, startConsumer } from "@countersign/events";
+import { type Clock, type Logger, withFaultPoints } from "@countersign/core";
+import { type NatsLink, startConsumer } from "@countersign/events";
 import type { Event } from "@countersign/proto/events/v1/events.ts";
 import { startPeriodicJob } from "@countersign/runtime";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
@@ -14,7 +14,9 @@ import type { DeliveryStore, FindEmail, Mailer } from "./ports.ts";
 import { sendNotice } from "./send-notice.ts";
 import { createSmtpMailer } from "./smtp-mailer.ts";
 
-export interface NotificationsOptions extends Omit<NatsOptions, "name"> {
+export interface NotificationsOptions {
+  nats: NatsLink;
+  logger: Logger;
   config: NotifyConfig;
   devices: Pick<DeviceStore, "listLive">;
   requests: Pick<TwoFactorStore, "find">;
@@ -32,13 +34,13 @@ const DELIVERY_RETENTION_MS = 8 * 24 * HOUR_MS;
 
 /** Starts the consumers that push two-factor requests and send notices by push and e-mail. */
 export function startNotifications(options: NotificationsOptions): { close(): Promise<void> } {
-  const { config, devices, requests, deliveries, findEmail, recordUse, clock, natsUrl, tls } = options;
+  const { config, devices, requests, deliveries, findEmail, recordUse, clock, nats } = options;
   const logger = options.logger.child({ component: "notifications" });
   const adapters = loadPushAdapters(config.push, { clock, logger });
   const mailer = mailerOf(config.mail, options);
   const push = pushDevices({ adapters, tokens: deliveries, deliveries, clock, logger });
   const send = sendNotice({ devices, deliveries, push, mailer, findEmail, clock, logger });
-  const common = { natsUrl, tls, logger, concurrency: MAX_CONCURRENT_EVENTS };
+  const common = { nats, logger, concurrency: MAX_CONCURRENT_EVENTS };
   const consumers = [
     startConsumer({
       ...common,
