@@ -124,8 +124,15 @@ export function toExpressHandler(row: Route, { verifier, heartbeatMs, stopping }
     const call = createCall(request, response, { rawToken, idempotencyKey, lastEventId: "" });
     const answer = await row.handler(input, call);
     if (row.status === 204) response.status(204).end();
-    else response.status(row.status).json(answer);
+    else sendJson(response, row.status, answer);
   };
+}
+
+/** Sends JSON. `response.json` also parses the Content-Type that it sets, with regular expressions. */
+function sendJson(response: Response, status: number, answer: unknown): void {
+  const text = JSON.stringify(answer);
+  const headers = { "Content-Type": "application/json; charset=utf-8", "Content-Length": Buffer.byteLength(text) };
+  response.writeHead(status, headers).end(text);
 }
 
 async function readInput(row: Route, request: Request, response: Response): Promise<Input<unknown, unknown, unknown>> {
