@@ -13,7 +13,8 @@ export interface Measured {
 /** One virtual user: does one whole operation per call. */
 export type Operation = () => Promise<unknown>;
 
-const quantile = (sorted: Float64Array, q: number): number =>
+/** Returns the value that the share `q` of ascending values is below; NaN where there are none. */
+export const quantile = (sorted: ArrayLike<number>, q: number): number =>
   sorted.length === 0 ? Number.NaN : sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!;
 
 class Recorder {

@@ -14,6 +14,7 @@ import { migrate } from "@countersign/migrations/migrate.ts";
 import { command, runCommand, UsageError } from "@countersign/runtime/command.ts";
 import { connect } from "nats";
 import pg from "pg";
+import { quantile } from "./load.ts";
 import { cpuSeconds } from "./memory.ts";
 import type { OutboxReplica } from "./outbox-replica.ts";
 
@@ -29,9 +30,6 @@ const TABLE = `SELECT pg_total_relation_size('outbox')::float8 / 1024 AS kib, (S
 
 /** Returns the milliseconds since 1970 at which a UUIDv7 was made. */
 const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-
-const quantile = (sorted: readonly number[], q: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 
 async function measure(stateDir: string, load: Load): Promise<void> {
   const { natsServer } = await ensureTools(console.error);

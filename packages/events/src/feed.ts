@@ -66,11 +66,11 @@ const FED_PREFIX = FED_SUBJECTS.slice(0, -1);
 const EVENTS_PREFIX = EVENTS_SUBJECTS.slice(0, -1);
 
 /**
- * Returns the place of an event that NATS publishes again. Its headers begin with those of the publisher,
+ * Returns the position of an event that NATS publishes again. Its headers begin with those of the publisher,
  * which may be forged. NATS appends its own, so the last number counts, and the subject is that of the
  * delivery. Undefined where the publisher's headers are malformed: such an event is read from the stream.
  */
-function placeOf(message: Msg): { sequence: number; subject: string } | undefined {
+function positionIn(message: Msg): { sequence: number; subject: string } | undefined {
   let sequence: number;
   try {
     sequence = Number(message.headers?.last("Nats-Sequence"));
@@ -152,13 +152,13 @@ export function startEventFeed(options: FeedOptions): EventFeed {
     const started = position ?? 0;
     void lookAfter(followed);
     for await (const message of followed) {
-      const place = placeOf(message);
-      // Events stored before the stream was asked for its end were passed on above. A message without a place
-      // is read before the next one, or by the periodic check of the end.
-      if (place === undefined || place.sequence <= started) continue;
-      if (place.sequence <= (position ?? 0)) throw new Error("the stream started again with lower sequences");
-      await catchUp(place.sequence - 1);
-      handOut(place.sequence, place.subject, () => Event.decode(message.data));
+      const found = positionIn(message);
+      // Events stored before the stream was asked for its end were passed on above. A message without a
+      // position is read before the next one, or by the periodic check of the end.
+      if (found === undefined || found.sequence <= started) continue;
+      if (found.sequence <= (position ?? 0)) throw new Error("the stream started again with lower sequences");
+      await catchUp(found.sequence - 1);
+      handOut(found.sequence, found.subject, () => Event.decode(message.data));
     }
   };
 

@@ -42,7 +42,7 @@ export interface RpcClientOptions {
    */
   coalesce?: boolean;
   /** Milliseconds after which connections are replaced by new ones. Default 20000. */
-  connectionAgeMs?: number;
+  replaceConnectionsAfterMs?: number;
 }
 
 export type ClientMethod<M> = (input: InputOf<M>, options?: RpcCallOptions) => OutputOf<M>;
@@ -100,7 +100,7 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
     "grpc.use_local_subchannel_pool": 1,
   };
   const open = () => new Client(target, channelCredentials, channelOptions);
-  const connections = createConnections(open, options.connectionAgeMs);
+  const connections = createConnections(open, options.replaceConnectionsAfterMs);
   const callsClient =
     options.coalesce === true
       ? createCallsClient((input, call) => callsStream(connections, options, input, call))

@@ -1,7 +1,7 @@
 import type { Client } from "@grpc/grpc-js";
 
 /** Milliseconds after which calls go to a new client, which has resolved the callee's name again. */
-const MAX_AGE_MS = 20_000;
+const REPLACE_AFTER_MS = 20_000;
 /** Milliseconds that a new client has to connect. */
 const CONNECT_MS = 5_000;
 
@@ -11,15 +11,15 @@ interface Entry {
   calls: number;
 }
 
-/** A client for one call or stream; `release` when it has ended, once. */
-export interface Lease {
+/** A client for one call or stream; `release` gives it back when that has ended. */
+export interface BorrowedClient {
   readonly client: Client;
   release(): void;
 }
 
 /** The gRPC clients of one address, of which the newest takes the calls. */
 export interface Connections {
-  take(): Lease;
+  take(): BorrowedClient;
   close(): void;
 }
 
@@ -29,7 +29,7 @@ export interface Connections {
  * connected, and closed when its last call has ended. A connection that the server ends instead (its maximum
  * age) loses the calls on it: Node cannot ping it any more, and grpc-js then drops it.
  */
-export function createConnections(open: () => Client, maxAgeMs = MAX_AGE_MS): Connections {
+export function createConnections(open: () => Client, replaceAfterMs = REPLACE_AFTER_MS): Connections {
   const entries = new Set<Entry>();
   let next: Client | undefined;
   let closed = false;
@@ -64,7 +64,7 @@ export function createConnections(open: () => Client, maxAgeMs = MAX_AGE_MS): Co
 
   return {
     take() {
-      if (next === undefined && !closed && performance.now() - current.since > maxAgeMs) replace();
+      if (next === undefined && !closed && performance.now() - current.since > replaceAfterMs) replace();
       const entry = current;
       let released = false;
       entry.calls += 1;

@@ -84,7 +84,7 @@ test.each([{ coalesce: false }, { coalesce: true }])(
       tls: await authority.issue("gateway"),
       serverName: "account",
       deadlineMs: 3_000,
-      connectionAgeMs: 300,
+      replaceConnectionsAfterMs: 300,
       coalesce,
     });
     await client.getAccount({ accountId: "a", chainName: "c" });

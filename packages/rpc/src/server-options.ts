@@ -20,7 +20,7 @@ export interface RpcServerOptions {
    * replace connections themselves (connections.ts), find new replicas. Default 600000, up to a tenth more or
    * less.
    */
-  connectionAgeMs?: number;
+  maxConnectionAgeMs?: number;
   /** Bytes of one message. Default 1 MiB. */
   maxMessageBytes?: number;
 }

@@ -31,7 +31,7 @@ export interface RpcServer {
   stop(drainMs?: number): Promise<void>;
 }
 
-const CONNECTION_AGE_MS = 600_000;
+const MAX_CONNECTION_AGE_MS = 600_000;
 
 /** Unary calls of one peer on one stream; it is offered only if the caller table lists it. */
 export const CALLS = "rpc.v1.Calls/Stream";
@@ -45,7 +45,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const server = new Server({
     "grpc.max_receive_message_length": options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
-    "grpc.max_connection_age_ms": options.connectionAgeMs ?? CONNECTION_AGE_MS,
+    "grpc.max_connection_age_ms": options.maxConnectionAgeMs ?? MAX_CONNECTION_AGE_MS,
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 10_000,
     "grpc.max_concurrent_streams": 10_000,
