@@ -4,4 +4,5 @@ export { lockAccount } from "./lock-account.ts";
 export type { PoolOptions, Timeouts } from "./pool.ts";
 export { openPostgres, type Postgres, type Queries, queriesIn } from "./postgres.ts";
 export { createPrismaAdapter } from "./prisma-adapter.ts";
+export { createRecentReads, type RecentReads } from "./recent-reads.ts";
 export { type Statement, sql, sqlFile } from "./statement.ts";
