@@ -9,10 +9,10 @@ import pg from "pg";
 import { cpuSeconds, residentMiB } from "./memory.ts";
 
 const PROCESSES = ["auth", "gateway", "device", "key", "account", "signer"];
-/** One entry in five is a blocked key: these are the largest. */
+/** One entry in five is a blocked key: these are the largest. Each is of a commit of its own. */
 const INSERT = `
   INSERT INTO token_state_entry (bucket, position, kind, subject, active, until)
-  SELECT i % 256, 1, CASE WHEN i % 5 = 0 THEN 'key' ELSE 'session' END,
+  SELECT i % 256, i / 256 + 1, CASE WHEN i % 5 = 0 THEN 'key' ELSE 'session' END,
     gen_random_uuid() || CASE WHEN i % 5 = 0 THEN '/ES256/' || repeat(md5(i::text), 4) ELSE '' END,
     true, now() + interval '1 hour'
   FROM generate_series(1, $1::int) AS i`;

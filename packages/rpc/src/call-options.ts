@@ -25,6 +25,8 @@ export interface RpcCallOptions {
    * where a second call could build another transaction. Streams are not repeated.
    */
   idempotent?: boolean;
+  /** A stream waits until a replica can be reached, instead of failing: its caller would only try again. */
+  waitForReady?: boolean;
 }
 
 /** The metadata and limits of a call, as they are sent. */

@@ -95,6 +95,8 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
     "grpc.max_reconnect_backoff_ms": 500,
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+    // With the default of 64 KiB, a message of 1 MiB takes 16 round trips.
+    "grpc-node.flow_control_window": MAX_MESSAGE_BYTES,
     "grpc.enable_channelz": 0,
     // Its own channel: a pooled one would be shared with clients that have other certificates.
     "grpc.use_local_subchannel_pool": 1,
@@ -140,8 +142,8 @@ function bind(connections: Connections, send: SendUnary, method: AnyMethod, opti
 /** Makes one attempt of a unary call, as an RPC of its own or on the shared stream. */
 type SendUnary = (method: AnyMethod, request: unknown, prepared: Prepared) => Promise<unknown>;
 
-function metadataOf({ requestId, traceparent, token, clientIp }: Prepared): Metadata {
-  const metadata = new Metadata();
+function metadataOf({ requestId, traceparent, token, clientIp }: Prepared, waitForReady = false): Metadata {
+  const metadata = new Metadata({ waitForReady });
   metadata.set(REQUEST_ID, requestId);
   metadata.set(TRACEPARENT, traceparent);
   if (token !== undefined) metadata.set(AUTHORIZATION, `Bearer ${token}`);
@@ -254,7 +256,7 @@ async function* streaming(
 ): AsyncGenerator<unknown> {
   const prepared = prepare(call, call.deadlineMs);
   const { signals, deadline } = prepared;
-  const metadata = metadataOf(prepared);
+  const metadata = metadataOf(prepared, call.waitForReady);
   const { path, requestSerialize, responseDeserialize } = method;
   const started = performance.now();
   if (signals.some(({ aborted }) => aborted)) throw new AppError("Unavailable", { detail: "The caller went away" });

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { pipeline } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AccountsService, GetAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
+import { TokenStateService, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { expect, test, vi } from "vitest";
 import { createRpcChannel, createRpcClient } from "./client.ts";
 import { createAuthority } from "./testing/authority.ts";
@@ -131,4 +132,37 @@ test("all clients of a channel use one connection", async () => {
   channel.close();
   await server.stop(0);
   counting.close();
+});
+
+test("a stream that waits for a replica begins soon after one has started; without waiting it fails", async () => {
+  const authority = await createAuthority();
+  const tokenState = { "auth.v1.TokenState/Watch": service, "auth.v1.TokenState/ListBlockedKeys": service };
+  const { server } = testServer(await authority.issue("auth"), tokenState);
+  server.add(TokenStateService, {
+    listBlockedKeys: (async () => undefined) as never,
+    async *watch() {
+      yield WatchResponse.create({ cursor: "c1" });
+    },
+  });
+  const reserved = createServer().listen(0, "127.0.0.1");
+  await once(reserved, "listening");
+  const address = `127.0.0.1:${(reserved.address() as AddressInfo).port}`;
+  await new Promise((closed) => reserved.close(closed));
+  const tls = await authority.issue("gateway");
+  const client = createRpcClient(TokenStateService, { address, tls, serverName: "auth", deadlineMs: 3_000 });
+  const first = async (waitForReady: boolean) => {
+    for await (const { cursor } of client.watch({ cursor: "" }, { waitForReady })) return cursor;
+  };
+
+  await expect(first(false)).rejects.toMatchObject({ reason: "Unavailable" });
+  const waiting = first(true);
+  await sleep(3_000);
+  await server.listen(address);
+  const listening = performance.now();
+  expect(await waiting).toBe("c1");
+  // The longest time between two attempts to connect is 500 ms, a fifth more or less.
+  expect(performance.now() - listening).toBeLessThan(1_500);
+
+  client.close();
+  await server.stop(0);
 });

@@ -1,23 +1,30 @@
-import { type Postgres, sql } from "@countersign/postgres";
+import { type Postgres, sql, sqlFile } from "@countersign/postgres";
 import { TokenStateEntries, type TokenStateSubjects } from "@countersign/proto/auth/v1/token_state.ts";
 import type { PageEnd, TokenStateStore } from "../tokens/token-state-feed.ts";
 
 /** An entry takes 181 bytes at most, and a message of gRPC 1 MiB. */
 const ENTRIES_PER_PAGE = 5_000;
 
-interface Row extends PageEnd {
+const readTokenState = sqlFile(new URL("../../sql/read-token-state.sql", import.meta.url));
+
+/** The entries of one kind in a page. */
+interface Row {
+  kind: string;
   active: boolean;
-  /** Milliseconds since 1970. */
-  until: number | null;
+  count: number;
+  /** By lines. */
+  ids: string;
+  /** By commas, milliseconds since 1970 or Infinity. */
+  until: string;
+  /** The page's last entry. */
+  end: PageEnd;
 }
 
 /** Returns rows as an encoded TokenStateEntries; empty where there are none. */
 function encodeRows(rows: readonly Row[]): Buffer {
   const subjects = (kind: string, active = true): TokenStateSubjects | undefined => {
-    const found = rows.filter((row) => row.kind === kind && row.active === active);
-    if (found.length === 0) return undefined;
-    const ids = found.map(({ subject }) => subject).join("\n");
-    return { ids, until: found.map(({ until }) => until ?? Number.POSITIVE_INFINITY) };
+    const row = rows.find((each) => each.kind === kind && each.active === active);
+    return row && { ids: row.ids, until: row.until.split(",").map(Number) };
   };
   const entries = {
     endedSessions: subjects("session"),
@@ -37,28 +44,14 @@ export const postgresTokenStateStore = (postgres: Postgres): TokenStateStore => 
     return row!.positions;
   },
 
-  async readPage(since, { bucket, position, kind, subject } = { bucket: -1, position: 0n, kind: "", subject: "" }) {
+  async readPage(since, after = { bucket: -1, position: 0, kind: "", subject: "" }) {
     // A row that is written while pages are read moves to a later place: it is read there, or by the next
-    // read. Freezes that were lifted belong to the whole state: what was signed before them may still run.
-    const rows = await postgres.query<Row>(
-      since === undefined
-        ? sql`SELECT bucket, position, kind, subject, active, date_part('epoch', until) * 1000 AS until
-            FROM token_state_entry
-            WHERE (bucket, position, kind, subject) > (${bucket}, ${position}, ${kind}, ${subject})
-              AND (active OR kind = 'account')
-            ORDER BY bucket, position, kind, subject LIMIT ${ENTRIES_PER_PAGE}`
-        : sql`SELECT e.* FROM unnest(string_to_array(${since}, ',')::bigint[]) WITH ORDINALITY AS s(since, number)
-            JOIN token_state_head AS h ON h.bucket = s.number - 1 AND h.position > s.since
-            CROSS JOIN LATERAL (
-              SELECT bucket, position, kind, subject, active, date_part('epoch', until) * 1000 AS until
-              FROM token_state_entry AS t
-              WHERE t.bucket = h.bucket AND t.position > s.since
-                AND (t.bucket, t.position, t.kind, t.subject) > (${bucket}, ${position}, ${kind}, ${subject})
-              ORDER BY t.position, t.kind, t.subject LIMIT ${ENTRIES_PER_PAGE}) AS e
-            ORDER BY h.bucket, e.position, e.kind, e.subject LIMIT ${ENTRIES_PER_PAGE}`,
-    );
+    // read.
+    const values = { since: since ?? null, ...after, most: ENTRIES_PER_PAGE };
+    const rows = await postgres.query<Row>(readTokenState(values));
     const entries = encodeRows(rows);
     // A shorter page is the last one: entries that were written since belong to the next read.
-    return rows.length < ENTRIES_PER_PAGE ? { entries } : { entries, end: rows.at(-1)! };
+    const count = rows.reduce((sum, row) => sum + row.count, 0);
+    return count < ENTRIES_PER_PAGE ? { entries } : { entries, end: rows[0]!.end };
   },
 });

@@ -36,14 +36,14 @@ beforeEach(() => {
       },
       async readPage(since, after) {
         reads.push(since === undefined ? "whole" : "changes");
-        const known = after?.position ?? BigInt((since ?? "0").split(",")[0]!);
+        const known = BigInt(after?.position ?? (since ?? "0").split(",")[0]!);
         const [first, second] = written.filter(({ position }) => position > known);
         if (!first) return { entries: Buffer.alloc(0) };
         const ids = [first, ...(second ? [second] : [])].map(({ sessionId }) => sessionId);
         const endedSessions = { ids: ids.join("\n"), until: ids.map(() => Number.POSITIVE_INFINITY) };
         const entries = Buffer.from(TokenStateEntries.encode(TokenStateEntries.create({ endedSessions })).finish());
         return second
-          ? { entries, end: { bucket: 0, position: second.position, kind: "session", subject: "" } }
+          ? { entries, end: { bucket: 0, position: Number(second.position), kind: "session", subject: "" } }
           : { entries };
       },
     },

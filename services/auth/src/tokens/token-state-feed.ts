@@ -25,7 +25,7 @@ export interface Page {
 }
 export interface PageEnd {
   readonly bucket: number;
-  readonly position: bigint;
+  readonly position: number;
   readonly kind: string;
   readonly subject: string;
 }

@@ -1,0 +1,27 @@
+-- Returns a page of the token state that begins after (bucket, position, kind, subject): the changes since
+-- the positions in `since`, or without them the whole state. One row for each kind of entry, each with the
+-- page's end: a driver takes longer for 200,000 rows than Postgres does.
+WITH page AS MATERIALIZED (
+  -- Freezes that were lifted belong to the whole state: what was signed before them may still run.
+  (SELECT bucket, position, kind, subject, active, until FROM token_state_entry
+    WHERE :since::text IS NULL AND (active OR kind = 'account')
+      AND (bucket, position, kind, subject) > (:bucket::int, :position::bigint, :kind::text, :subject::text)
+    ORDER BY bucket, position, kind, subject LIMIT :most::int)
+  UNION ALL
+  (SELECT e.* FROM unnest(string_to_array(:since::text, ',')::bigint[]) WITH ORDINALITY AS s(since, number)
+    JOIN token_state_head AS h ON h.bucket = s.number - 1 AND h.position > s.since
+    CROSS JOIN LATERAL (
+      SELECT bucket, position, kind, subject, active, until FROM token_state_entry AS t
+      WHERE t.bucket = h.bucket AND t.position > s.since AND (t.bucket, t.position, t.kind, t.subject)
+        > (:bucket::int, :position::bigint, :kind::text, :subject::text)
+      ORDER BY t.position, t.kind, t.subject LIMIT :most::int) AS e
+    ORDER BY h.bucket, e.position, e.kind, e.subject LIMIT :most::int)),
+last AS (
+  SELECT bucket, position, kind, subject FROM page
+  ORDER BY bucket DESC, position DESC, kind DESC, subject DESC LIMIT 1)
+SELECT list.*, to_json(last) AS end
+FROM last CROSS JOIN (
+  SELECT kind, active, count(*)::int AS count, string_agg(subject, E'\n') AS ids,
+    -- Milliseconds since 1970.
+    string_agg(coalesce((date_part('epoch', until) * 1000)::text, 'Infinity'), ',') AS until
+  FROM page GROUP BY kind, active) AS list
