@@ -1,11 +1,4 @@
-export {
-  AppError,
-  type AppErrorOptions,
-  type FieldError,
-  invalidField,
-  invalidFields,
-  isAppError,
-} from "./app-error.ts";
+export { AppError, type FieldError, invalidField, invalidFields, isAppError } from "./app-error.ts";
 export { type Batcher, createBatcher } from "./batcher.ts";
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
@@ -13,7 +6,6 @@ export {
   asOperation,
   disableFaultPoints,
   enableFaultPoints,
-  type FaultPointMethods,
   type FaultPointReport,
   withCommitPoints,
   withFaultPoints,
@@ -23,7 +15,7 @@ export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
 export type { Logger } from "./logger.ts";
 export { isPostgresLost } from "./postgres-lost.ts";
 export { GRPC_CODES, type GrpcCodeName, isReason, REASONS, type Reason } from "./reasons.ts";
-export { backoffMs, RETRY_ATTEMPTS, type RetryRules, retry, retryAfterMs, sleepUntil } from "./retry.ts";
+export { backoffMs, RETRY_ATTEMPTS, retry, retryAfterMs, sleepUntil } from "./retry.ts";
 export type { TlsMaterial } from "./tls-material.ts";
 export { toAppError } from "./to-app-error.ts";
 export { insufficientScope, type TokenScope } from "./token-scope.ts";

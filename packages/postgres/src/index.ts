@@ -1,7 +1,7 @@
 export { type DeleteBatch, deleteInBatches, deletionOf } from "./delete-rows.ts";
 export { groupUses } from "./group-uses.ts";
 export { lockAccount } from "./lock-account.ts";
-export type { PoolOptions, Timeouts } from "./pool.ts";
+export type { PoolOptions } from "./pool.ts";
 export { openPostgres, type Postgres, type Queries, queriesIn } from "./postgres.ts";
 export { createPrismaAdapter } from "./prisma-adapter.ts";
 export { createRecentReads, type RecentReads } from "./recent-reads.ts";

@@ -1,5 +1,5 @@
 export { splitAddress } from "./admin.ts";
-export { type Command, type CommandContext, command, runCommand, UsageError } from "./command.ts";
+export { type Command, command, runCommand, UsageError } from "./command.ts";
 export {
   ConfigError,
   dialAddress,
@@ -17,5 +17,5 @@ export { createMetrics, type Metrics } from "./metrics.ts";
 export { loadPeers } from "./peers.ts";
 export { startPeriodicJob } from "./periodic-job.ts";
 export { runService, type ServiceProcess, startService } from "./process.ts";
-export { createServiceRuntime, type ServiceRuntime, type ServiceSettings } from "./service-runtime.ts";
+export { createServiceRuntime, type ServiceRuntime } from "./service-runtime.ts";
 export { loadTls, loadTlsFromEnv, type TlsPaths } from "./tls.ts";
