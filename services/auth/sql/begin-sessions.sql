@@ -45,14 +45,16 @@ replaced AS (
         AND s.ended_at IS NULL
       LIMIT 1) AS former))
   RETURNING id, account_id, last_used_at, ended_at),
--- A session whose last access token has expired needs no entry. The heads are locked after everything else,
--- as in store/write-token-state.ts.
+-- A session whose last access token has expired needs no entry. The heads are locked after everything else
+-- and have positions as in store/write-token-state.ts.
 taken AS (
   SELECT get_byte(uuid_send(account_id), 15) AS bucket, id, ended_at FROM replaced
   WHERE last_used_at > ended_at - make_interval(secs => :lastTokenSeconds::int)),
 head AS (
-  INSERT INTO token_state_head AS h (bucket, position) SELECT DISTINCT bucket, 1 FROM taken ORDER BY bucket
-  ON CONFLICT (bucket) DO UPDATE SET position = h.position + 1 RETURNING bucket, position),
+  INSERT INTO token_state_head AS h (bucket, position)
+  SELECT DISTINCT bucket, (date_part('epoch', statement_timestamp()) * 1000)::bigint FROM taken ORDER BY bucket
+  ON CONFLICT (bucket) DO UPDATE SET position = greatest(h.position + 1, EXCLUDED.position)
+  RETURNING bucket, position),
 sent AS (
   INSERT INTO token_state_entry (bucket, kind, subject, active, until, position)
   SELECT bucket, 'session', id::text, true, ended_at + make_interval(secs => :endedForSeconds::int), position

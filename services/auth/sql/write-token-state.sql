@@ -4,8 +4,10 @@ WITH change AS (
   FROM json_to_recordset(:changes::json)
     AS c(kind text, "accountId" uuid, subject text, active boolean, until timestamptz, "forMs" bigint)),
 head AS (
-  INSERT INTO token_state_head AS h (bucket, position) SELECT DISTINCT bucket, 1 FROM change ORDER BY bucket
-  ON CONFLICT (bucket) DO UPDATE SET position = h.position + 1 RETURNING bucket, position)
+  INSERT INTO token_state_head AS h (bucket, position)
+  SELECT DISTINCT bucket, (date_part('epoch', statement_timestamp()) * 1000)::bigint FROM change ORDER BY bucket
+  ON CONFLICT (bucket) DO UPDATE SET position = greatest(h.position + 1, EXCLUDED.position)
+  RETURNING bucket, position)
 INSERT INTO token_state_entry AS t (bucket, kind, subject, active, until, position)
 SELECT bucket, kind, subject, active, until, position FROM change JOIN head USING (bucket)
 ON CONFLICT (bucket, kind, subject) DO UPDATE SET active = EXCLUDED.active, position = EXCLUDED.position,

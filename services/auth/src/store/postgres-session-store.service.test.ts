@@ -192,6 +192,20 @@ describe("a new session of a device", () => {
     ).rejects.toMatchObject({ reason: "SessionEnded" });
   });
 
+  it("replaces its older one at a position that no lost commit had", async () => {
+    const first = someSession();
+    await sessions().begin(first, "");
+    const heads = await prisma.tokenStateHead.findMany();
+    const second = sameDevice(first);
+    await sessions().begin(second, "");
+    const seen = await postgresTokenStateStore(postgres).readPositions();
+    // A failover to a replica that has only the heads of before.
+    for (const { bucket, position } of heads)
+      await prisma.tokenStateHead.update({ where: { bucket }, data: { position } });
+    await sessions().begin(sameDevice(first), "");
+    expect((await tokenStateSince(seen)).map(({ endedSessionId }) => endedSessionId)).toEqual([second.id]);
+  });
+
   it("leaves those of another app, device and account alone", async () => {
     const first = someSession();
     const others = [

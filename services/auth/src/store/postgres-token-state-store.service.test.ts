@@ -79,6 +79,18 @@ describe("the token state", () => {
     expect(written).toHaveLength(12 * 40 * 2);
   });
 
+  it("gives no position again that a lost commit had: a watcher that has seen it misses nothing", async () => {
+    const restored = await prisma.tokenStateHead.findUnique({ where: { bucket: 3 } });
+    await postgres.transaction((tx) => writeTokenState(tx, [change(3), change(3)]));
+    const seen = await postgresTokenStateStore(postgres).readPositions();
+    // A failover to a replica without the last commit; nobody reads before the next one.
+    await prisma.tokenStateHead.update({ where: { bucket: 3 }, data: { position: restored!.position } });
+    const later = change(3);
+    await postgres.transaction((tx) => writeTokenState(tx, [later]));
+    const entries = await tokenStateSince(seen);
+    expect(entries.map(({ endedSessionId }) => endedSessionId)).toEqual([later.subject]);
+  });
+
   it("gives the rest of a bucket where a page ends within it, and what was written meanwhile", async () => {
     const store = postgresTokenStateStore(postgres);
     const since = await store.readPositions();

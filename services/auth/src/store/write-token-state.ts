@@ -20,7 +20,8 @@ const writeStatement = sqlFile(new URL("../../sql/write-token-state.sql", import
  * Writes entries of the token state, each at the next position of its bucket. The rows of `token_state_head`
  * stay locked until the commit, so that a bucket's positions become visible in their order. This must be the
  * transaction's last statement that locks anything: who holds a head waits for heads of higher buckets only,
- * so no two transactions wait for each other.
+ * so no two transactions wait for each other. A position is the time in milliseconds or more: a commit that a
+ * failover loses had an earlier one than all commits after it (ADR 56).
  */
 export async function writeTokenState(tx: Queries, changes: readonly TokenStateChange[]): Promise<void> {
   if (changes.length === 0) return;

@@ -13,6 +13,8 @@ let written: { position: bigint; sessionId: string }[];
 let next: bigint;
 let reads: string[];
 let failing: boolean;
+/** Whether only the first page of several can be read. */
+let losesPages: boolean;
 let stop: AbortController;
 let feed: ReturnType<typeof createTokenStateFeed>;
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
@@ -26,7 +28,7 @@ const positions = () => [next - 1n, ...Array(255).fill(0n)].join();
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [written, next, reads, failing, stop] = [[], 100n, [], false, new AbortController()];
+  [written, next, reads, failing, losesPages, stop] = [[], 100n, [], false, false, new AbortController()];
   feed = createTokenStateFeed({
     store: {
       async readPositions() {
@@ -36,6 +38,7 @@ beforeEach(() => {
       },
       async readPage(since, after) {
         reads.push(since === undefined ? "whole" : "changes");
+        if (losesPages && after) throw new Error("no database");
         const known = BigInt(after?.position ?? (since ?? "0").split(",")[0]!);
         const [first, second] = written.filter(({ position }) => position > known);
         if (!first) return { entries: Buffer.alloc(0) };
@@ -146,6 +149,51 @@ it("resumes at a cursor of another replica, and begins again where the cursor is
     expect(each.sessions()).toEqual(["known", "missed"]);
     expect(each.received[0]!.reset).toBe(true);
   }
+});
+
+it("gives all watchers the whole state again where the database has lost commits that they have", async () => {
+  const entries = (...ids: string[]) => watchers.map(() => ids);
+  write("kept");
+  write("lost");
+  const ahead = `${positions()}.${clock.now().getTime()}`;
+  const watchers = [watcher(), watcher()];
+  await pass(50);
+  expect(watchers.map(({ sessions }) => sessions())).toEqual(entries("kept", "lost"));
+  // A failover to a replica that had not received the last commit.
+  written.pop();
+  next -= 1n;
+  for (const { received } of watchers) received.length = 0;
+  await pass(300);
+  // One from another replica, and one that the pages of the old whole state would still be recent enough for.
+  watchers.push(watcher(ahead), watcher());
+  await pass(1_100);
+  expect(watchers.map(({ sessions }) => sessions())).toEqual(entries("kept"));
+  for (const { received } of watchers) expect(received[0]).toMatchObject({ reset: true, complete: false });
+  for (const { received } of watchers) expect(received.filter(({ reset }) => reset)).toHaveLength(1);
+  // A reset forgets them.
+  for (const { received } of watchers) expect(received.find(({ complete }) => complete)?.tokenKeys).toHaveLength(1);
+  write("later");
+  await pass(300);
+  expect(watchers.map(({ sessions }) => sessions())).toEqual(entries("kept", "later"));
+});
+
+it("completes no part of a whole state with changes, where commits were lost and pages cannot be read", async () => {
+  for (const sessionId of ["one", "two", "lost"]) write(sessionId);
+  const { received, sessions } = watcher();
+  await pass(50);
+  written.pop();
+  next -= 1n;
+  losesPages = true;
+  received.length = 0;
+  await pass(300);
+  expect(received).toMatchObject([{ reset: true, complete: false }]);
+  // Beyond the positions that the watcher has, before any read succeeds.
+  for (const sessionId of ["three", "four"]) write(sessionId);
+  losesPages = false;
+  received.length = 0;
+  await pass(1_100);
+  expect(received[0]).toMatchObject({ reset: true, complete: false });
+  expect(sessions()).toEqual(["one", "two", "three", "four"]);
 });
 
 it("gives a watcher that is slower than the reader all that it lacks", async () => {

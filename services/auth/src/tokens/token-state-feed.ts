@@ -39,8 +39,8 @@ interface Read {
   readonly positions: string;
   readonly cursor: string;
   readonly tokenKeys: TokenKey[];
-  /** The changes since positions. */
-  readonly changes: Map<string, AsyncIterable<Buffer>>;
+  /** The changes since positions; undefined for positions that the database has not reached. */
+  readonly changes: Map<string, AsyncIterable<Buffer> | [] | undefined>;
 }
 
 /** A cursor older than this gets the whole state: lifted entries are kept for longer, then forgotten. */
@@ -61,6 +61,12 @@ function parseCursor(cursor: string, now: Date): string | undefined {
   const match = /^(\d{1,18}(?:,\d{1,18}){255})\.(\d{1,15})$/.exec(cursor);
   if (!match || now.getTime() - Number(match[2]) > MAX_CURSOR_AGE_MS) return undefined;
   return match[1];
+}
+
+/** Returns whether a bucket has not reached its position in `since`: the database has lost commits. */
+function isBehind(positions: string, since: string): boolean {
+  const known = since.split(",");
+  return positions.split(",").some((position, bucket) => Number(position) < Number(known[bucket]));
 }
 
 export interface TokenStateFeedOptions {
@@ -89,7 +95,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
     const positions = await store.readPositions();
     const cursor = formatCursor(positions, clock.now());
     const tokenKeys = (await keys.published()).map((jwk) => ({ kid: jwk.kid!, jwkJson: JSON.stringify(jwk) }));
-    return { number, at, positions, cursor, tokenKeys, changes: new Map() };
+    return { number, at, positions, cursor, tokenKeys, changes: new Map([[positions, []]]) };
   }
 
   /** Returns the next read that starts after `number`; undefined after the signal. */
@@ -118,23 +124,22 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
 
   /**
    * Returns what a watcher lacks that has everything up to `since`: for most watchers the positions of the
-   * read before. One that was slower, or comes from another replica, has others.
+   * read before. One that was slower, or comes from another replica, has others. Undefined: it has commits
+   * that the database has lost.
    */
-  function changesSince({ changes }: Read, since: string): AsyncIterable<Buffer> {
-    const found = changes.get(since) ?? readPages(since);
-    changes.set(since, found);
-    return found;
+  function changesSince({ positions, changes }: Read, since: string) {
+    if (!changes.has(since)) changes.set(since, isBehind(positions, since) ? undefined : readPages(since));
+    return changes.get(since);
   }
 
-  /** Yields what a watcher lacks at a read: a whole state of the last minute, and the changes since. */
-  async function* missing(read: Read, since: string | undefined): AsyncGenerator<Buffer> {
-    let known = since;
-    if (known === undefined) {
-      whole ??= { at: read.at, positions: read.positions, pages: readPages(undefined) };
-      known = whole.positions;
-      yield* whole.pages;
-    }
-    if (known !== read.positions) yield* changesSince(read, known);
+  /** Yields a whole state of the last minute, and the changes up to the read. */
+  async function* wholeState(read: Read): AsyncGenerator<Buffer> {
+    whole ??= { at: read.at, positions: read.positions, pages: readPages(undefined) };
+    const { positions, pages } = whole;
+    yield* pages;
+    const changes = changesSince(read, positions);
+    if (changes === undefined) throw new Error("Postgres has lost commits since the whole state was read");
+    yield* changes;
   }
 
   /** Returns whether a watcher needs this read: a new one, or all for a heartbeat or a change. */
@@ -149,7 +154,9 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         joined = new AbortController();
         try {
           const next = await read(++started);
-          if (whole && next.at - whole.at > SHARE_WHOLE_MS) whole = undefined;
+          const isLost = latest !== undefined && isBehind(next.positions, latest.positions);
+          if (isLost) logger.warn("Postgres has lost commits of the token state: watchers get the whole state");
+          if (whole && (isLost || next.at - whole.at > SHARE_WHOLE_MS)) whole = undefined;
           if (isNeeded(next, hasJoined)) {
             latest = next;
             published.abort();
@@ -173,9 +180,12 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         const read = await readAfter(after, signal);
         if (!read) return;
         after = read.number;
-        let reset = since === undefined;
+        const changes = since === undefined ? undefined : changesSince(read, since);
+        // Until all of the whole state has been sent, with the token keys: changes would not complete a part.
+        if (changes === undefined) [since, sentKeys] = [undefined, ""];
+        let reset = changes === undefined;
         try {
-          for await (const entries of missing(read, since)) {
+          for await (const entries of changes ?? wholeState(read)) {
             yield { cursor: "", reset, complete: false, tokenKeys: [], entries };
             reset = false;
           }
