@@ -124,7 +124,7 @@ export function overStream(
   });
   const users = usersOf(people, signer, count, ({ token }, message) => async () => {
     const operation = { [signer]: { message, chainName: "" } };
-    const { refusal } = await stream.send({ accessToken: token, requestId: "", ...operation }, 5000);
+    const { refusal } = await stream.send({ accessToken: token, requestId: "", traceparent: "", ...operation }, 5000);
     if (refusal) throw new Error(`${refusal.reason}: ${refusal.detail}`);
   });
   const close = () => {

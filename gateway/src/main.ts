@@ -14,6 +14,7 @@ import { createRoutes } from "./routes/index.ts";
 
 await runService({
   name: "gateway",
+  isPublic: true,
   async start({ env, logger, metrics, clock, drainMs, signal, onClose, dependency }) {
     const config = loadConfig(env);
     const clients = createClients(config, metrics);

@@ -60,6 +60,7 @@ const request = (id: number, accessToken: string, message: Buffer): SignRequest 
   id,
   accessToken,
   requestId: "",
+  traceparent: "",
   transaction: { message, chainName },
 });
 

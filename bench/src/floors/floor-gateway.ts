@@ -37,7 +37,13 @@ function coalesced(): (message: Buffer) => Promise<Signed> {
     new Promise((resolve) => {
       nextId += 1;
       waiting.set(nextId, resolve);
-      outgoing.push({ id: nextId, accessToken: "", requestId: "", paymaster: { message, chainName: "" } });
+      outgoing.push({
+        id: nextId,
+        accessToken: "",
+        requestId: "",
+        traceparent: "",
+        paymaster: { message, chainName: "" },
+      });
       if (outgoing.length > 1) return;
       setImmediate(() => {
         stream.write({ requests: outgoing });

@@ -1,4 +1,4 @@
-import { AppError, isReason } from "@countersign/core";
+import { AppError, formatTraceParent, inSpan, isReason } from "@countersign/core";
 import type {
   Refusal,
   SignAnswer,
@@ -28,9 +28,14 @@ export function createSigningStream(
     call: RpcCallOptions["onBehalfOf"],
   ): Promise<SignedMessage> => {
     const { rawToken = "", requestId = "" } = call ?? {};
-    const { signed, refusal } = await stream.send({ ...operation, accessToken: rawToken, requestId }, deadlineMs);
-    if (signed === undefined) throw errorOf(refusal);
-    return signed;
+    const rpc = operation.transaction ? "signer.v1.Signing/SignTransaction" : "signer.v1.Signing/SignPaymaster";
+    return inSpan(rpc, { kind: "client", parent: call?.trace }, async (trace) => {
+      const traceparent = formatTraceParent(trace);
+      const request = { ...operation, accessToken: rawToken, requestId, traceparent };
+      const { signed, refusal } = await stream.send(request, deadlineMs);
+      if (signed === undefined) throw errorOf(refusal);
+      return signed;
+    });
   };
   return {
     signTransaction: (transaction, { onBehalfOf } = {}) => sign({ transaction }, onBehalfOf),

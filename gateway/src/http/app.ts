@@ -3,7 +3,7 @@ import cors from "cors";
 import express, { type Express, type RequestHandler } from "express";
 import helmet from "helmet";
 import { rejectLargeBodies } from "./body.ts";
-import { identifyRequest, type RequestIdentity } from "./call.ts";
+import { type IdentifiedRequest, identifyRequest } from "./call.ts";
 import { handleProblems } from "./problems.ts";
 import { type Route, type RouteParts, toExpressHandler } from "./route.ts";
 
@@ -85,10 +85,10 @@ function rejectMethod(methods: readonly Route["method"][]): RequestHandler {
 }
 
 const identify: RequestHandler = (request, response, next) => {
-  Object.assign(response.locals, identifyRequest(request.headers));
-  response.setHeader("X-Request-Id", response.locals.requestId);
+  const identity = Object.assign(response.locals, identifyRequest(request.headers));
+  response.setHeader("X-Request-Id", identity.requestId);
   response.setHeader("Cache-Control", "no-store");
-  next();
+  identity.span.run(next);
 };
 
 /** Rejects all but one Host (RFC 9112, section 3.2): proxies before the gateway must see the same one. */
@@ -106,11 +106,16 @@ function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandle
     const started = performance.now();
     response.once("close", () => {
       const durationMs = performance.now() - started;
-      const { requestId, trace, route = "none", reason } = response.locals as RequestIdentity & RequestOutcome;
+      const { requestId, span, route = "none", reason } = response.locals as IdentifiedRequest & RequestOutcome;
       // 499, as in nginx: the client did not wait for the answer.
       const status = response.writableFinished ? response.statusCode : 499;
       observe({ method, route, status, seconds: durationMs / 1_000 });
-      const fields = { requestId, traceId: trace.traceId, method, route, status, reason };
+      span.end({
+        name: `${method} ${route}`,
+        error: status >= 500 ? (reason ?? String(status)) : undefined,
+        attributes: { "http.route": route, "http.response.status_code": status },
+      });
+      const fields = { requestId, traceId: span.trace.traceId, method, route, status, reason };
       logger.info({ ...fields, durationMs: Math.round(durationMs) }, "request");
     });
     next();

@@ -1,25 +1,28 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { AppError, type TraceParent } from "@countersign/core";
-import { type CallContext, requestIdFrom, spanOf } from "@countersign/rpc";
+import { AppError, parseTraceParent, type Span, startSpan, type TraceParent } from "@countersign/core";
+import { type CallContext, requestIdFrom } from "@countersign/rpc";
 import type { Request, Response } from "express";
 
 /** The identifiers of a request in logs and traces. */
 export interface RequestIdentity {
   requestId: string;
-  /** The gateway's own span in the caller's trace, or in a new one. */
+  /** The position of the gateway's own span, in the caller's trace or in a new one. */
   trace: TraceParent;
+}
+
+/** The identifiers with the span itself, as `response.locals` has them. */
+export interface IdentifiedRequest extends RequestIdentity {
+  span: Span;
 }
 
 /**
  * Takes `X-Request-Id` and `traceparent` from the headers where they are valid, and creates what is
  * missing.
  */
-export function identifyRequest(headers: IncomingHttpHeaders): RequestIdentity {
+export function identifyRequest(headers: IncomingHttpHeaders): IdentifiedRequest {
   const only = (value: string | string[] | undefined) => (typeof value === "string" ? value : undefined);
-  return {
-    requestId: requestIdFrom(only(headers["x-request-id"])),
-    trace: spanOf(only(headers.traceparent)),
-  };
+  const span = startSpan("HTTP request", { kind: "server", parent: parseTraceParent(only(headers.traceparent)) });
+  return { requestId: requestIdFrom(only(headers["x-request-id"])), trace: span.trace, span };
 }
 
 /** The parts of the HTTP request, besides its validated input, that a handler passes on to the services. */

@@ -1,5 +1,10 @@
+import type { TraceParent } from "./trace-parent.ts";
+import { activeTrace, inSpan } from "./tracing.ts";
+
 interface Waiting<T, R> {
   item: T;
+  /** The work that waits for it; undefined where spans are not exported. */
+  trace: TraceParent | undefined;
   resolve(result: R): void;
   reject(error: unknown): void;
 }
@@ -25,7 +30,10 @@ export function createBatcher<T, R>(
       const batch = queue.splice(0, maxItems);
       try {
         const items = batch.map(({ item }) => item);
-        const results = await run(items, key);
+        const [parent, ...links] = batch.flatMap(({ trace }) => trace ?? []);
+        const work = () => run(items, key);
+        const attributes = { "batch.size": batch.length };
+        const results = await (parent ? inSpan("batch", { parent, links, attributes }, work) : work());
         for (const [i, { resolve }] of batch.entries()) resolve(results[i] as R);
       } catch (error) {
         for (const { reject } of batch) reject(error);
@@ -37,8 +45,9 @@ export function createBatcher<T, R>(
   return (item, key = "") =>
     new Promise((resolve, reject) => {
       const queue = queues.get(key);
-      if (queue) return void queue.push({ item, resolve, reject });
-      const first = [{ item, resolve, reject }];
+      const waiting = { item, trace: activeTrace(), resolve, reject };
+      if (queue) return void queue.push(waiting);
+      const first = [waiting];
       queues.set(key, first);
       void drain(key, first);
     });

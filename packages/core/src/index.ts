@@ -13,12 +13,26 @@ export {
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
 export type { Logger } from "./logger.ts";
+export { asPort } from "./port.ts";
 export { isPostgresLost } from "./postgres-lost.ts";
 export { GRPC_CODES, type GrpcCodeName, isReason, REASONS, type Reason } from "./reasons.ts";
 export { backoffMs, RETRY_ATTEMPTS, retry, retryAfterMs, sleepUntil } from "./retry.ts";
 export type { TlsMaterial } from "./tls-material.ts";
 export { toAppError } from "./to-app-error.ts";
 export { insufficientScope, type TokenScope } from "./token-scope.ts";
-export type { TraceParent } from "./trace-parent.ts";
+export { formatTraceParent, parseTraceParent, type TraceParent } from "./trace-parent.ts";
+export {
+  activeTrace,
+  detached,
+  inSpan,
+  newTrace,
+  recordSpans,
+  type Span,
+  type SpanKind,
+  type SpanOptions,
+  type SpanOutcome,
+  startSpan,
+  type Tracer,
+} from "./tracing.ts";
 export { unknownChain } from "./unknown-chain.ts";
 export { BLOCK_SENT_MS, MAX_STATE_AGE_MS, type TokenVerifier, type VerifiedToken } from "./verified-token.ts";

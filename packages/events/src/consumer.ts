@@ -1,4 +1,4 @@
-import { asOperation, type Logger, sleepUntil } from "@countersign/core";
+import { asOperation, inSpan, type Logger, parseTraceParent, sleepUntil } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { ConsumerMessages, JsMsg, NatsConnection } from "nats";
 import { API_PREFIX, DURABLE_SETTINGS, type Durable } from "./consumers.ts";
@@ -31,6 +31,9 @@ export interface EventConsumer {
 
 const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
 
+/** "on device-registered". */
+const operationOf = ({ subject }: { subject: string }): string => `on ${subject.split(".").at(-1)}`;
+
 /** Returns the milliseconds until an event is delivered again after its n-th delivery. */
 function delayMs(attempt: number): number {
   return DELAYS_MS[Math.min(attempt, DELAYS_MS.length) - 1] ?? 500;
@@ -39,7 +42,7 @@ function delayMs(attempt: number): number {
 /** Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
   const { nats, durable } = options;
-  const handler = asOperation(({ subject }) => `on ${subject.split(".").at(-1)}`, options.handler);
+  const handler = asOperation(operationOf, options.handler);
   const concurrency = options.concurrency ?? 1;
   const { maxDeliver = 30, ackWaitMs = 30_000 } = DURABLE_SETTINGS.get(durable) ?? {};
   const logger = options.logger.child({ component: "consumer", durable });
@@ -60,7 +63,8 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
     // A handler that waits for a lock must not get the same event a second time meanwhile.
     const working = setInterval(() => message.working(), ackWaitMs / 3);
     try {
-      await handler({ subject, attempt, event });
+      const parent = parseTraceParent(event.traceparent);
+      await inSpan(operationOf({ subject }), { kind: "consumer", parent }, () => handler({ subject, attempt, event }));
       message.ack();
     } catch (err) {
       const last = attempt >= maxDeliver;

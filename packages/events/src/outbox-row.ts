@@ -1,4 +1,4 @@
-import { uuidv7 } from "@countersign/core";
+import { activeTrace, formatTraceParent, type TraceParent, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 
 export interface OutboxRowInput {
@@ -53,13 +53,17 @@ export interface EventContext {
   requestId?: string;
   /** UUIDv7. Default: a new one of the time of the event. */
   id?: string;
+  /** The work that made the event. Default: the work that makes the row. */
+  trace?: TraceParent | undefined;
 }
 
-type Payload = Partial<Omit<Event, "id" | "occurredAt" | "accountId" | "requestId">>;
+type Payload = Partial<Omit<Event, "id" | "occurredAt" | "accountId" | "requestId" | "traceparent">>;
 
 /** Returns the row of an event of a service, with its payload by its name in events.proto. */
 export function eventRow(service: string, event: string, context: EventContext, payload: Payload): OutboxRow {
   const { accountId, occurredAt, requestId = "", id = uuidv7({ now: () => occurredAt }) } = context;
-  const message = Event.encode({ id, occurredAt, accountId, requestId, ...payload }).finish();
+  const { trace = activeTrace() } = context;
+  const traceparent = trace === undefined ? "" : formatTraceParent(trace);
+  const message = Event.encode({ id, occurredAt, accountId, requestId, traceparent, ...payload }).finish();
   return outboxRow({ service, accountId, event, message, id, createdAt: occurredAt });
 }

@@ -1,11 +1,20 @@
-import { AppError, type GrpcCodeName, insufficientScope, isAppError, REASONS, toAppError } from "@countersign/core";
+import {
+  AppError,
+  type GrpcCodeName,
+  insufficientScope,
+  isAppError,
+  newTrace,
+  parseTraceParent,
+  REASONS,
+  startSpan,
+  toAppError,
+} from "@countersign/core";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import { callerOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
 import type { PeerRule } from "./peers.ts";
 import type { RunningCall, ServerRuntime } from "./server-options.ts";
-import { spanOf } from "./trace.ts";
 
 const DEFAULT_DEADLINE_MS = 3_000;
 const TOKEN_CHECK_MS = 1_000;
@@ -25,6 +34,8 @@ export interface ServerCallState {
    * Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, ….
    */
   authorize(): Promise<CallContext>;
+  /** Runs the handler within the span of the call. */
+  run<T>(work: () => T): T;
   /** Rejects when the caller is gone, the deadline has passed, or a stream's token is no longer valid. */
   aborted: Promise<never>;
   /** Returns the AppError of a thrown error; logs the causes of unknown errors. */
@@ -57,7 +68,10 @@ export function beginCall(
   const { metadata } = call;
   const started = performance.now();
   const requestId = requestIdFrom(singleValue(metadata, REQUEST_ID));
-  const trace = spanOf(singleValue(metadata, TRACEPARENT));
+  const parent = parseTraceParent(singleValue(metadata, TRACEPARENT));
+  // Streams last for hours, and health checks are of no request: they have no span.
+  const span = kind.stream || kind.quiet ? undefined : startSpan(rpc, { kind: "server", parent });
+  const trace = span?.trace ?? newTrace(parent);
   const limitMs = kind.stream ? undefined : (options.deadlines?.[rpc] ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS);
   const deadline = deadlineOf(call, limitMs);
   const abort = new AbortController();
@@ -109,6 +123,7 @@ export function beginCall(
 
   return {
     aborted,
+    run: (work) => (span === undefined ? work() : span.run(work)),
     async authorize() {
       caller = callerOf(call.getAuthContext(), options.peers.names);
       const rule = options.peers.rule(rpc);
@@ -160,6 +175,7 @@ export function beginCall(
       call.off("cancelled", onCancelled);
       // Stops work that the handler left running: its result has no recipient.
       if (error !== undefined) abort.abort(error);
+      span?.end({ error: error?.reason, attributes: { "rpc.system": "grpc", "rpc.response.status_code": code } });
       const milliseconds = performance.now() - started;
       options.metrics.rpcServer.observe({ method: rpc, code }, milliseconds / 1000);
       if (kind.quiet) return;

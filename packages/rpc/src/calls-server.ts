@@ -59,7 +59,7 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
     // Only for the type: the caller table has no row of an unknown method.
     if (method === undefined) throw new AppError("CallerNotAllowed");
     const request = method.definition.requestDeserialize(call.request as Buffer);
-    const response = await Promise.race([method.handle(request, context), state.aborted]);
+    const response = await Promise.race([state.run(() => method.handle(request, context)), state.aborted]);
     const bytes = method.definition.responseSerialize(response);
     // It would break the stream for the other calls.
     if (bytes.length > MAX_RESPONSE_BYTES) throw new Error(`the response has ${bytes.length} bytes`);

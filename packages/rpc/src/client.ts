@@ -1,13 +1,19 @@
 import {
   AppError,
+  activeTrace,
   backoffMs,
+  formatTraceParent,
   GRPC_CODES,
+  inSpan,
   internalName,
+  newTrace,
+  parseTraceParent,
   RETRY_ATTEMPTS,
   retry,
   retryAfterMs,
   sleepUntil,
   type TlsMaterial,
+  type TraceParent,
   withFaultPoints,
 } from "@countersign/core";
 import { CallsService, type StreamResponse } from "@countersign/proto/rpc/v1/calls.ts";
@@ -20,7 +26,6 @@ import { decodeError, grpcCodeOf } from "./errors.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, requestIdFrom, TRACEPARENT } from "./metadata.ts";
 import type { RpcMetrics } from "./rpc-metrics.ts";
-import { childTrace, spanOf, traceHeader } from "./trace.ts";
 
 export interface RpcClientOptions {
   /**
@@ -131,7 +136,12 @@ const callsStream = (connections: Connections, options: RpcClientOptions, input:
 
 function bind(connections: Connections, send: SendUnary, method: AnyMethod, options: RpcClientOptions): unknown {
   if (!method.requestStream && !method.responseStream) {
-    return (request: unknown, call: RpcCallOptions = {}) => unary(send, method, options, request, call);
+    return (request: unknown, call: RpcCallOptions = {}) => {
+      const parent = parentOf(call);
+      const work = (trace: TraceParent) => unary(send, method, options, request, call, trace);
+      // Calls of jobs, which poll, have no span.
+      return parent === undefined ? work(newTrace()) : inSpan(rpcName(method), { kind: "client", parent }, work);
+    };
   }
   if (method.requestStream && !method.responseStream) {
     return () => Promise.reject(new Error(`${rpcName(method)}: streams of requests with one answer are not supported`));
@@ -151,14 +161,21 @@ function metadataOf({ requestId, traceparent, token, clientIp }: Prepared, waitF
   return metadata;
 }
 
-function prepare(call: RpcCallOptions, deadlineMs: number | undefined): Prepared {
+/**
+ * Returns the work that a call is part of. Without spans in this process it is the request that the call is
+ * for.
+ */
+const parentOf = ({ onBehalfOf, traceparent }: RpcCallOptions): TraceParent | undefined =>
+  activeTrace() ?? onBehalfOf?.trace ?? parseTraceParent(traceparent);
+
+function prepare(call: RpcCallOptions, deadlineMs: number | undefined, trace: TraceParent): Prepared {
   const parent = call.onBehalfOf;
   const ours = deadlineMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + deadlineMs;
   const deadline = Math.min(ours, parent?.deadline?.getTime() ?? Number.POSITIVE_INFINITY);
   const signals = [call.signal, parent?.signal].filter((signal) => signal !== undefined);
   return {
     requestId: call.requestId ?? parent?.requestId ?? requestIdFrom(undefined),
-    traceparent: traceHeader(parent?.trace === undefined ? spanOf(call.traceparent) : childTrace(parent.trace)),
+    traceparent: formatTraceParent(trace),
     token: call.token ?? parent?.rawToken,
     clientIp: call.clientIp,
     signals,
@@ -183,8 +200,9 @@ async function unary(
   options: RpcClientOptions,
   request: unknown,
   call: RpcCallOptions,
+  trace: TraceParent,
 ): Promise<unknown> {
-  const prepared = prepare(call, call.deadlineMs ?? options.deadlineMs);
+  const prepared = prepare(call, call.deadlineMs ?? options.deadlineMs, trace);
   const attempts = call.idempotent === true ? RETRY_ATTEMPTS : 1;
   const attempt = async (): Promise<unknown> => {
     const started = performance.now();
@@ -254,7 +272,8 @@ async function* streaming(
   input: unknown,
   call: RpcCallOptions,
 ): AsyncGenerator<unknown> {
-  const prepared = prepare(call, call.deadlineMs);
+  // Streams last for hours: they have no span of their own.
+  const prepared = prepare(call, call.deadlineMs, newTrace(parentOf(call)));
   const { signals, deadline } = prepared;
   const metadata = metadataOf(prepared, call.waitForReady);
   const { path, requestSerialize, responseDeserialize } = method;

@@ -12,4 +12,3 @@ export { parseRequest, publicKeyField, textField, uuidField } from "./request-fi
 export { createRpcMetrics, type RpcMetrics } from "./rpc-metrics.ts";
 export { createRpcServer, type RpcServer } from "./server.ts";
 export type { RpcServerOptions } from "./server-options.ts";
-export { childTrace, spanOf, traceHeader } from "./trace.ts";

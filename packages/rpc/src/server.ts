@@ -138,7 +138,7 @@ async function answerUnary(
   try {
     const context = await state.authorize();
     const input = method.requestStream ? call : call.request;
-    const response = await Promise.race([handler(input, context), state.aborted]);
+    const response = await Promise.race([state.run(() => handler(input, context)), state.aborted]);
     state.end("OK");
     callback(null, response);
   } catch (error) {

@@ -28,6 +28,8 @@ export interface RunServiceOptions {
   name: string;
   start(process: ServiceProcess): Promise<void>;
   env?: Env;
+  /** Whether anybody may call it: then it decides itself of which traces spans are exported. Default false. */
+  isPublic?: boolean;
   /** Further field names that this process may log. */
   logFields?: readonly string[];
 }
@@ -62,16 +64,35 @@ function connectFaultPoints(env: Env, program: string): void {
   enableFaultPoints(path, program);
 }
 
+const TRACES_ENDPOINTS = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+const SAMPLER = "parentbased_traceidratio";
+
+/**
+ * Exports the spans of the process where OpenTelemetry's variables name a collector. Returns how to end that.
+ * The libraries are only loaded then. Errors: ConfigError.
+ */
+async function exportTraces(env: Env, { name, isPublic = false }: RunServiceOptions): Promise<() => Promise<void>> {
+  if (!TRACES_ENDPOINTS.some((variable) => env[variable])) return async () => undefined;
+  const { OTEL_TRACES_SAMPLER: sampler = SAMPLER, OTEL_TRACES_SAMPLER_ARG: argument = "1" } = env;
+  if (sampler !== SAMPLER) throw new ConfigError([`OTEL_TRACES_SAMPLER: must be ${SAMPLER}, the default`]);
+  if (!/^(0(\.\d{1,9})?|1(\.0{1,9})?)$/.test(argument)) {
+    throw new ConfigError(["OTEL_TRACES_SAMPLER_ARG: must be a share of 0 to 1"]);
+  }
+  const { startTracing } = await import("./tracing.ts");
+  return startTracing({ name, ratio: Number(argument), decidesItself: isPublic });
+}
+
 /** Starts a service without touching the process itself: for tests and for `runService`. */
 export async function startService(options: RunServiceOptions & { logger?: Logger }): Promise<RunningService> {
   const env = options.env ?? process.env;
   connectFaultPoints(env, options.name);
   const level = env.CS_LOG_LEVEL;
   const logger: Logger = options.logger ?? createLogger({ name: options.name, level, fields: options.logFields ?? [] });
+  const stopTraces = await exportTraces(env, options);
   const metrics = createMetrics(options.name);
   const drainMs = milliseconds(env, "CS_DRAIN_MS", 10_000);
   const stopping = new AbortController();
-  const closers: { name: string; close: () => unknown }[] = [];
+  const closers: { name: string; close: () => unknown }[] = [{ name: "traces", close: stopTraces }];
   const dependencies = new Map<string, DependencyCheck>();
   let serving = false;
 

@@ -1,4 +1,4 @@
-import { withFaultPoints } from "@countersign/core";
+import { asPort } from "@countersign/core";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
@@ -58,9 +58,7 @@ async function start(service: ServiceProcess) {
   const registrations = runtime.client(KeysService, "key");
   const devices = runtime.client(DevicesService, "device");
   const requests = twoFactorRequests(runtime.client(TwoFactorService, "device"));
-  const providers = config.providers.map((provider) =>
-    withFaultPoints("provider", createOpenIdProvider(provider, clock)),
-  );
+  const providers = config.providers.map((provider) => asPort("provider", createOpenIdProvider(provider, clock)));
   const verifyLogin = createVerifyLogin(providers, stores.codes);
   const steps = signUpSteps({ accounts, keys: registrations, devices });
   const enrolling = registrationSteps({ keys: registrations, devices }, KeyOrigin.KEY_ORIGIN_TWO_FACTOR);

@@ -1,4 +1,4 @@
-import { withFaultPoints } from "@countersign/core";
+import { asPort } from "@countersign/core";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
@@ -34,8 +34,8 @@ async function start(service: ServiceProcess) {
   const { maxDevices, passkeys } = config;
 
   const { prisma, postgres } = runtime.database(PrismaClient);
-  const devices = withFaultPoints("devices", postgresDeviceStore(prisma, postgres));
-  const requests = withFaultPoints("requests", prismaTwoFactorStore(prisma), {
+  const devices = asPort("devices", postgresDeviceStore(prisma, postgres));
+  const requests = asPort("requests", prismaTwoFactorStore(prisma), {
     take: (_id, step) => step.emit ?? "attempt",
   });
   const tokenState = runtime.watchTokenState();
@@ -63,7 +63,7 @@ async function start(service: ServiceProcess) {
     config: config.notify,
     devices,
     requests,
-    deliveries: withFaultPoints("deliveries", prismaDeliveryStore(prisma)),
+    deliveries: asPort("deliveries", prismaDeliveryStore(prisma)),
     recordUse: recordSession(recordDeviceUse({ store: devices, clock })),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
     nats,

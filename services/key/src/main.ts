@@ -1,4 +1,4 @@
-import { uuidv7, withFaultPoints } from "@countersign/core";
+import { asPort, uuidv7 } from "@countersign/core";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
@@ -25,7 +25,7 @@ async function start(service: ServiceProcess) {
   const newId = () => uuidv7(clock);
 
   const { prisma, postgres } = runtime.database(PrismaClient);
-  const store = withFaultPoints("keys", postgresKeyStore(prisma, postgres));
+  const store = asPort("keys", postgresKeyStore(prisma, postgres));
   const tokenState = runtime.watchTokenState();
   const devices = deviceDirectory(runtime.client(DevicesService, "device"));
   const account = runtime.client(AccountKeysService, "account");

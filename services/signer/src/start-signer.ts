@@ -1,5 +1,5 @@
 import { createBlockedKeys } from "@countersign/access-tokens";
-import { uuidv7, withFaultPoints } from "@countersign/core";
+import { asPort, uuidv7 } from "@countersign/core";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
@@ -62,8 +62,8 @@ export async function startSigner(
 
   const commands = createCommands({
     ...stores,
-    vault: withFaultPoints("vault", vault, { publicKey: false, version: false, versions: false }),
-    audit: withFaultPoints("audit", audit, {
+    vault: asPort("vault", vault, { publicKey: false, version: false, versions: false }),
+    audit: asPort("audit", audit, {
       append: ({ verdict }) => verdict,
       head: false,
       noteRefusal: false,

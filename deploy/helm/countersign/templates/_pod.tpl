@@ -74,6 +74,12 @@ spec:
         {{- if and (eq $name "signer") $values.policy }}
         {{- $_ := set $env "SIGNER_POLICY_FILE" "/etc/countersign/policy/policy.json" }}
         {{- end }}
+        {{- with $values.traces }}
+        {{- if .endpoint }}
+        {{- $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" .endpoint }}
+        {{- $_ := set $env "OTEL_TRACES_SAMPLER_ARG" .ratio }}
+        {{- end }}
+        {{- end }}
         {{- range $key, $value := mergeOverwrite $env (deepCopy $component.env) $process.env }}
         - { name: {{ $key }}, value: {{ $value | toString | quote }} }
         {{- end }}

@@ -1,4 +1,4 @@
-import { withFaultPoints } from "@countersign/core";
+import { asPort } from "@countersign/core";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
@@ -15,7 +15,7 @@ export function openSigner(runtime: ServiceRuntime<"signer">) {
   const budgets = runtime.client(BudgetsService, "signer", SETTLEMENT_DEADLINE_MS);
   const signing = runtime.client(SigningService, "signer", DEADLINE_MS);
   return {
-    budgets: withFaultPoints("budgets", budgetSigner(budgets), {
+    budgets: asPort("budgets", budgetSigner(budgets), {
       settle: ({ executed }) => (executed.length > 0 ? "paid" : ""),
     }),
     creation: creationSigner(runtime.client(CreationService, "signer", DEADLINE_MS)),

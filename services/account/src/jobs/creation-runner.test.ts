@@ -16,6 +16,7 @@ const creation: Creation = {
   serverKeys: [],
   serverKeyVersion: 1,
   userKeys: [],
+  traces: [],
   transaction: undefined,
   transactionId: "",
   referenceHeight: undefined,

@@ -1,4 +1,4 @@
-import { asOperation, type Clock, type Logger, sleepUntil, uuidv4 } from "@countersign/core";
+import { asOperation, type Clock, inSpan, type Logger, sleepUntil, uuidv4 } from "@countersign/core";
 import type { Chain } from "../domain/creations/chain.ts";
 import { createAccounts } from "../domain/creations/create-accounts.ts";
 import { type Creation, isRefusedForNow } from "../domain/creations/creation.ts";
@@ -63,7 +63,9 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
       );
     }, RENEW_MS);
     try {
-      await run(creation, chain, AbortSignal.any([stop.signal, lost.signal]));
+      const [parent, ...links] = creation.traces;
+      const signal = AbortSignal.any([stop.signal, lost.signal]);
+      await inSpan("creation", { parent, links }, () => run(creation, chain, signal));
     } catch (err) {
       if (stop.signal.aborted) return;
       if (isRefusedForNow(err)) logger.warn({ err }, "a creation waits: the signer refuses it for now");

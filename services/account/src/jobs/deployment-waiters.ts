@@ -1,4 +1,4 @@
-import { type Logger, sleepUntil } from "@countersign/core";
+import { detached, type Logger, sleepUntil } from "@countersign/core";
 import type { AccountOnChain } from "../domain/ports.ts";
 
 /** How much later than its end a request learns of a deployment that another replica has made. */
@@ -53,7 +53,7 @@ export function createDeploymentWaiters({ findEnded, logger }: DeploymentWaiters
       const own = waiting.get(key) ?? { deployment, ended: new AbortController(), requests: 0 };
       waiting.set(key, own);
       own.requests += 1;
-      if (!isPolling) void poll();
+      if (!isPolling) void detached(poll);
       await sleepUntil(ms, [signal, own.ended.signal]);
       own.requests -= 1;
       if (own.requests === 0 && waiting.get(key) === own) waiting.delete(key);

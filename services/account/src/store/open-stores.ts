@@ -1,4 +1,4 @@
-import { withFaultPoints } from "@countersign/core";
+import { asPort } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { Chain } from "../domain/creations/chain.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
@@ -21,7 +21,7 @@ export async function openStores(
 ) {
   const { prisma, postgres } = runtime.database(PrismaClient);
   for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
-  const stored = withFaultPoints("accounts", postgresAccountStore(prisma, postgres));
+  const stored = asPort("accounts", postgresAccountStore(prisma, postgres));
   const remembered = rememberAccounts(stored.find, [...chains.keys()]);
   const firstKeyId = (chainName: string) => chains.get(chainName)?.creator.firstKeyId;
   const deleteExpired = deleteExpiredRows(postgres);
@@ -29,13 +29,13 @@ export async function openStores(
   return {
     stored,
     remembered,
-    additions: withFaultPoints("additions", prismaKeyAdditionStore(prisma)),
-    creations: withFaultPoints("creations", prismaCreationStore(prisma, { transactionUrl, firstKeyId })),
-    keyWatch: withFaultPoints("keyWatch", prismaKeyWatchStore(prisma), {
+    additions: asPort("additions", prismaKeyAdditionStore(prisma)),
+    creations: asPort("creations", prismaCreationStore(prisma, { transactionUrl, firstKeyId })),
+    keyWatch: asPort("keyWatch", prismaKeyWatchStore(prisma), {
       advance: (_chain, _heights, { changed, alerts }) =>
         [changed.size > 0 && "changes", alerts.length > 0 && "alerts"].filter(Boolean).join(", "),
     }),
-    rotations: withFaultPoints("rotations", prismaServerKeyRotationStore(prisma)),
-    settlements: withFaultPoints("settlements", prismaSettlementStore(prisma)),
+    rotations: asPort("rotations", prismaServerKeyRotationStore(prisma)),
+    settlements: asPort("settlements", prismaSettlementStore(prisma)),
   };
 }

@@ -1,3 +1,4 @@
+import { activeTrace, formatTraceParent } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
@@ -69,6 +70,7 @@ export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): 
           AND chain_name = ANY(${[...new Set(deployments.map((each) => each.chainName))]})`),
 
     async queue({ accountId, chainName, userKey, profileImageUrl, keepFailed = false }, now) {
+      const trace = activeTrace();
       await postgres.execute(
         queueStatement({
           accountId,
@@ -79,6 +81,7 @@ export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): 
           keepFailed,
           batchLimit: MAX_ACCOUNTS_PER_CREATION,
           now,
+          traceparent: trace === undefined ? "" : formatTraceParent(trace),
         }),
       );
       return (await find(accountId, chainName))!;

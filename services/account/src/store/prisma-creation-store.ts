@@ -1,4 +1,4 @@
-import { uuidv7 } from "@countersign/core";
+import { parseTraceParent, uuidv7 } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
@@ -35,6 +35,7 @@ async function toCreation(tx: Tx, row: Row): Promise<Creation> {
       const { userKeyAlgorithm, userKey } = keys.get(accountId)!;
       return { algorithm: userKeyAlgorithm as PublicKey["algorithm"], publicKey: userKey };
     }),
+    traces: accountIds.flatMap((accountId) => parseTraceParent(keys.get(accountId)!.traceparent) ?? []),
     transaction: row.transaction === null ? undefined : transactionFromJson(row.transaction),
     transactionId: row.transactionId,
     referenceHeight: row.referenceHeight ?? undefined,

@@ -1,4 +1,4 @@
-import { withFaultPoints } from "@countersign/core";
+import { asPort } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -22,19 +22,19 @@ export function openStores(runtime: ServiceRuntime, limits: AddressLimits) {
   // A code is exchanged inside a transaction: its own connections keep a slow provider from blocking others.
   const { prisma: codes } = runtime.connections(PrismaClient, 3);
   return {
-    access: withFaultPoints("access", prismaAccessStore(prisma)),
+    access: asPort("access", prismaAccessStore(prisma)),
     blockedKeys: postgresBlockedKeyStore(postgres),
-    challenges: withFaultPoints("challenges", postgresChallengeStore(postgres)),
-    codes: withFaultPoints("codes", prismaExchangedCodeStore(codes, runtime.clock)),
-    contacts: withFaultPoints("contacts", prismaContactStore(prisma)),
+    challenges: asPort("challenges", postgresChallengeStore(postgres)),
+    codes: asPort("codes", prismaExchangedCodeStore(codes, runtime.clock)),
+    contacts: asPort("contacts", prismaContactStore(prisma)),
     deleteExpired: deleteExpiredRows(postgres),
-    freezes: withFaultPoints("freezes", prismaFreezeStore(prisma)),
+    freezes: asPort("freezes", prismaFreezeStore(prisma)),
     limits: createLimits(postgres, limits),
-    holds: withFaultPoints("holds", prismaHoldStore(prisma)),
-    sessions: withFaultPoints("sessions", postgresSessionStore(prisma, postgres)),
-    signIns: withFaultPoints("signIns", prismaTwoFactorSignInStore(prisma)),
-    signUps: withFaultPoints("signUps", postgresSignUpStore(prisma, postgres), { mark: (_saga, step) => step }),
-    tokenKeys: withFaultPoints("tokenKeys", prismaTokenKeyStore(prisma)),
-    tokenState: withFaultPoints("tokenState", postgresTokenStateStore(postgres)),
+    holds: asPort("holds", prismaHoldStore(prisma)),
+    sessions: asPort("sessions", postgresSessionStore(prisma, postgres)),
+    signIns: asPort("signIns", prismaTwoFactorSignInStore(prisma)),
+    signUps: asPort("signUps", postgresSignUpStore(prisma, postgres), { mark: (_saga, step) => step }),
+    tokenKeys: asPort("tokenKeys", prismaTokenKeyStore(prisma)),
+    tokenState: asPort("tokenState", postgresTokenStateStore(postgres)),
   };
 }

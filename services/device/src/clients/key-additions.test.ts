@@ -1,6 +1,7 @@
+import { newTrace } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
-import { publicKeyToProto, type RpcClient, spanOf } from "@countersign/rpc";
+import { publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import { describe, expect, it, vi } from "vitest";
 import { ATTEMPT_TIMEOUT_MS } from "../domain/two-factor/two-factor-state.ts";
 import { keyAdditions } from "./key-additions.ts";
@@ -11,7 +12,7 @@ const userKey = generateKeyPair().publicKey;
 const approverKey = generateKeyPair().publicKey;
 const addition = { accountId: "a", chainName: "flow-emulator", userKey };
 const wire = { accountId: "a", chainName: "flow-emulator", userKey: publicKeyToProto(userKey) };
-const call = { requestId: "r", trace: spanOf(undefined), rawToken: "token" };
+const call = { requestId: "r", trace: newTrace(), rawToken: "token" };
 
 function withAnswers(answers: Partial<Record<keyof RpcClient<KeyAdditionsService>, unknown>>) {
   const client = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, vi.fn(async () => answer)]));

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, withFaultPoints } from "@countersign/core";
+import { asPort, type Clock, type Logger } from "@countersign/core";
 import { type NatsLink, startConsumer } from "@countersign/events";
 import type { Event } from "@countersign/proto/events/v1/events.ts";
 import { startPeriodicJob } from "@countersign/runtime";
@@ -72,5 +72,5 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
 function mailerOf(config: NotifyConfig["mail"], { logger }: Pick<NotificationsOptions, "logger">): Mailer | undefined {
   if (config === undefined) return undefined;
   const mailer = config === "log" ? createLogMailer(logger) : createSmtpMailer({ ...config, logger });
-  return withFaultPoints("mail", mailer, { close: false });
+  return asPort("mail", mailer, { close: false });
 }

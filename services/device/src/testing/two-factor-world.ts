@@ -1,8 +1,7 @@
-import { type AppError, FixedClock } from "@countersign/core";
+import { type AppError, FixedClock, newTrace } from "@countersign/core";
 import { challengeOf } from "@countersign/keys";
 import { generateKeyPair, type KeyPair, signMessage } from "@countersign/keys/node";
 import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { spanOf } from "@countersign/rpc";
 import { v7 } from "uuid";
 import type { Device } from "../domain/devices/device.ts";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
@@ -51,7 +50,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
   const approve = approveTwoFactor(ports);
   const reject = rejectTwoFactor(ports);
   const requestId = "test";
-  const call = { requestId, trace: spanOf(undefined) };
+  const call = { requestId, trace: newTrace() };
 
   return {
     ...stores,

@@ -1,4 +1,4 @@
-import { AppError, type TokenVerifier, toAppError } from "@countersign/core";
+import { AppError, inSpan, parseTraceParent, type TokenVerifier, toAppError } from "@countersign/core";
 import type {
   SignAnswer,
   SigningService,
@@ -43,16 +43,21 @@ async function* requestsOf(messages: AsyncIterable<SignStreamRequest>): AsyncGen
 async function answer(
   { signTransaction, signPaymaster }: SigningCommands,
   verifier: TokenVerifier,
-  { id, accessToken, requestId, transaction, paymaster }: SignRequest,
+  { id, accessToken, requestId, traceparent, transaction, paymaster }: SignRequest,
   call: CallContext,
 ): Promise<SignAnswer> {
-  try {
+  const sign = async (): Promise<SignedMessage> => {
     // Each request has its own user's token; the stream has none.
     const token = verifier.verify(accessToken);
     const { caller } = call;
-    if (transaction) return { id, signed: signedToProto(await signTransaction({ ...transaction, token, caller })) };
-    if (paymaster) return { id, signed: signedToProto(await signPaymaster({ ...paymaster, token, caller })) };
+    if (transaction) return signTransaction({ ...transaction, token, caller });
+    if (paymaster) return signPaymaster({ ...paymaster, token, caller });
     throw new AppError("InvalidRequest", { detail: "the request names no operation" });
+  };
+  try {
+    const operation = transaction ? "signer.v1.Signing/SignTransaction" : "signer.v1.Signing/SignPaymaster";
+    const span = { kind: "server", parent: parseTraceParent(traceparent) } as const;
+    return { id, signed: signedToProto(await inSpan(operation, span, sign)) };
   } catch (error) {
     const { reason, detail, metadata, retryAfterSeconds = 0 } = toAppError(error);
     if (reason === "Internal") call.logger.error({ err: error, requestId }, "signing failed");

@@ -1,4 +1,4 @@
-import { withFaultPoints } from "@countersign/core";
+import { asPort } from "@countersign/core";
 import { openPostgres } from "@countersign/postgres";
 import type { ServiceRuntime } from "@countersign/runtime";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
@@ -36,17 +36,17 @@ export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
   runtime.every(HOUSEKEEPING_MS, "housekeeping", () => deleteExpired(clock.now()));
 
   return {
-    bindings: withFaultPoints("bindings", bindings, { forget: false, forgetEverywhere: false }),
-    effects: withFaultPoints("effects", prismaEffectStore(prisma, bindings), {
+    bindings: asPort("bindings", bindings, { forget: false, forgetEverywhere: false }),
+    effects: asPort("effects", prismaEffectStore(prisma, bindings), {
       record: (_account, effects) => effects.map(({ kind }) => kind).join(", "),
     }),
     addedKeys: prismaAddedKeys(prisma),
     recoveryKeys: prismaRecoveryKeys(prisma),
     revokedKeys: prismaRevokedKeys(prisma),
     signedTemplates: prismaSignedTemplates(prisma),
-    signedCreations: withFaultPoints("signedCreations", prismaSignedCreations(prisma)),
-    timeLocks: withFaultPoints("timeLocks", prismaTimeLockStore(prisma)),
-    reservations: withFaultPoints("reservations", prismaSettlementStore(prisma), {
+    signedCreations: asPort("signedCreations", prismaSignedCreations(prisma)),
+    timeLocks: asPort("timeLocks", prismaTimeLockStore(prisma)),
+    reservations: asPort("reservations", prismaSettlementStore(prisma), {
       settle: (_chain, executed) => (executed.length > 0 ? "paid" : ""),
     }),
     budgetUse: () => commonBudgetUse(prisma, clock.now()),

@@ -147,7 +147,14 @@ async function writeCheckpoint(tx: Transaction, { checkpoint, signed, grown }: N
   const id = uuidv7({ now: () => time });
   const text = Buffer.from(signed.text);
   const auditCheckpoint = { text, signature: Buffer.from(signed.signature, "hex"), keyVersion };
-  const message = Event.encode({ id, occurredAt: time, accountId: "", requestId: "", auditCheckpoint }).finish();
+  const message = Event.encode({
+    id,
+    occurredAt: time,
+    accountId: "",
+    requestId: "",
+    traceparent: "",
+    auditCheckpoint,
+  }).finish();
   // About no account: the subject's place for one says so.
   const row = outboxRow({
     service: "signer",

@@ -25,6 +25,7 @@ const creation = (change: Partial<Creation> = {}): Creation => ({
   serverKeys: [],
   serverKeyVersion: 1,
   userKeys: ids.map(() => generateKeyPair().publicKey),
+  traces: [],
   transaction: undefined,
   transactionId: "",
   referenceHeight: undefined,

@@ -1,4 +1,4 @@
-import { isAppError } from "@countersign/core";
+import { isAppError, type TraceParent } from "@countersign/core";
 import type { FlowTransaction } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 
@@ -22,6 +22,8 @@ export interface Creation {
   /** The version of the serverKeys. It is bound even if another one is current by then. */
   readonly serverKeyVersion: number;
   readonly userKeys: readonly PublicKey[];
+  /** The requests that asked for the accounts; none where traces are not exported. */
+  readonly traces: readonly TraceParent[];
   readonly transaction: FlowTransaction | undefined;
   readonly transactionId: string;
   readonly referenceHeight: bigint | undefined;

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "deployment" ADD COLUMN     "traceparent" TEXT NOT NULL DEFAULT '';
