@@ -70,6 +70,18 @@ describe("the chart", () => {
     }
   });
 
+  it("gives every process the collector of traces where there is one", () => {
+    const endpoint = "http://collector.monitoring:4318";
+    const objects = render({ "traces.endpoint": endpoint, "traces.ratio": 0.25 });
+    const services = workloads(objects).filter(({ kind }) => kind !== "Job");
+    expect(services).toHaveLength(6);
+    for (const { spec } of services) {
+      const { env } = spec.template.spec.containers[0];
+      expect(env).toContainEqual({ name: "OTEL_EXPORTER_OTLP_ENDPOINT", value: endpoint });
+      expect(env).toContainEqual({ name: "OTEL_TRACES_SAMPLER_ARG", value: "0.25" });
+    }
+  });
+
   it("gives each process the addresses of those that it calls, and its own Secret only", () => {
     const objects = render();
     const [gateway] = workloads(objects).filter(({ metadata }) => metadata.name === "countersign-gateway");
@@ -85,6 +97,7 @@ describe("the chart", () => {
       CS_AUTH_HTTP_ADDRESS: "countersign-auth:5101",
     });
     expect(environment).not.toHaveProperty("CS_NATS_URL");
+    expect(environment).not.toHaveProperty("OTEL_EXPORTER_OTLP_ENDPOINT");
     const secretsOf = ({ spec }: Rendered) =>
       spec.template.spec.volumes.flatMap(({ secret }: { secret?: { secretName: string } }) => secret?.secretName ?? []);
     expect(Object.fromEntries(workloads(objects).map((each) => [each.metadata.name, secretsOf(each)]))).toEqual({

@@ -32,6 +32,8 @@ function isIntended(from: End, to: End, port: string): boolean {
   return calls.has(`${from.name} ${to.name}`);
 }
 
+const COLLECTOR = "http://collector.monitoring:4318";
+
 /** Where each process may connect to outside of the chart, by port. */
 const OUTSIDE: Record<string, string[]> = {
   gateway: ["dns:53", "internet:443"],
@@ -43,7 +45,7 @@ const OUTSIDE: Record<string, string[]> = {
   migrations: ["dns:53", "internet:5432"],
   "nats-set-up": ["dns:53", "internet:4222"],
 };
-const OUTSIDE_PORTS = [22, 25, 53, 80, 443, 465, 587, 4222, 5432, 6443];
+const OUTSIDE_PORTS = [22, 25, 53, 80, 443, 465, 587, 4222, 4318, 5432, 6443];
 
 /** Returns each connection that is possible and not intended, or intended and not possible. */
 function differences(objects: readonly Rendered[], policies: readonly Rendered[]): string[] {
@@ -91,10 +93,21 @@ describe("reachability", () => {
     expect(differences(without, rules)).toEqual(["gateway reaches dns:53"]);
   });
 
-  it.each(["dns", "postgres", "nats", "chain", "providers", "push", "mail", "kms"])(
+  it("of every process has the collector where there is one", () => {
+    const traced = render({ ...EVERYTHING, "traces.endpoint": COLLECTOR });
+    const rules = traced.filter(({ kind }) => kind === "NetworkPolicy");
+    const found = differences(traced, rules).filter((each) => each.includes("internet:4318"));
+    expect(found.map((each) => each.split(" ")[0])).toEqual(["account", "auth", "device", "gateway", "key", "signer"]);
+  });
+
+  it.each(["dns", "postgres", "nats", "chain", "providers", "push", "mail", "kms", "traces"])(
     "has no empty rule, which would allow everything, without the destination %s",
     (destination) => {
-      const rules = render({ ...EVERYTHING, [`networkPolicy.destinations.${destination}`]: null })
+      const rules = render({
+        ...EVERYTHING,
+        "traces.endpoint": COLLECTOR,
+        [`networkPolicy.destinations.${destination}`]: null,
+      })
         .filter(({ kind }) => kind === "NetworkPolicy")
         .flatMap(({ metadata, spec }) => (spec.egress ?? []).map((rule: object | null) => [metadata.name, rule]));
       expect(rules.filter(([, rule]) => !rule?.to)).toEqual([]);
