@@ -28,7 +28,7 @@ export interface RunServiceOptions {
   name: string;
   start(process: ServiceProcess): Promise<void>;
   env?: Env;
-  /** Whether anybody may call it: then it decides itself of which traces spans are exported. Default false. */
+  /** Whether anybody may call it: then it decides itself which traces are exported. Default false. */
   isPublic?: boolean;
   /** Further field names that this process may log. */
   logFields?: readonly string[];
@@ -71,7 +71,8 @@ const SAMPLER = "parentbased_traceidratio";
  * Exports the spans of the process where OpenTelemetry's variables name a collector. Returns how to end that.
  * The libraries are only loaded then. Errors: ConfigError.
  */
-async function exportTraces(env: Env, { name, isPublic = false }: RunServiceOptions): Promise<() => Promise<void>> {
+async function exportTraces(env: Env, options: RunServiceOptions): Promise<() => Promise<void>> {
+  const { name, isPublic: decidesItself = false } = options;
   if (!TRACES_ENDPOINTS.some((variable) => env[variable])) return async () => undefined;
   const { OTEL_TRACES_SAMPLER: sampler = SAMPLER, OTEL_TRACES_SAMPLER_ARG: argument = "1" } = env;
   if (sampler !== SAMPLER) throw new ConfigError([`OTEL_TRACES_SAMPLER: must be ${SAMPLER}, the default`]);
@@ -79,7 +80,7 @@ async function exportTraces(env: Env, { name, isPublic = false }: RunServiceOpti
     throw new ConfigError(["OTEL_TRACES_SAMPLER_ARG: must be a share of 0 to 1"]);
   }
   const { startTracing } = await import("./tracing.ts");
-  return startTracing({ name, ratio: Number(argument), decidesItself: isPublic });
+  return startTracing({ name, ratio: Number(argument), decidesItself });
 }
 
 /** Starts a service without touching the process itself: for tests and for `runService`. */
