@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { writeNetworks } from "@countersign/local-stack/networks.ts";
+import { sampleNetwork } from "@countersign/local-stack/testing/sample-network.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { type End, isReachable, podsOf } from "./reachability.ts";
@@ -64,8 +66,7 @@ describe("the chart in a trial", () => {
   beforeAll(() => {
     runProgram("compose/prepare");
     // As the chain's step writes them.
-    const network = { chainName: "flow-emulator", accessNode: "http://countersign-trial:8888" };
-    writeFileSync(join(state, "networks.json"), JSON.stringify({ networks: [network] }));
+    writeNetworks(join(state, "networks.json"), [sampleNetwork("http://countersign-trial:8888")]);
     writeFileSync(join(state, "signer/keystore.json"), "{}");
     secrets = JSON.parse(runProgram("kubernetes/secrets")).items;
     const values = join(state, "values.json");

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ProblemError, signTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { type FlowTransaction, type KeyChange, payloadMessage } from "@countersign/flow";
+import { readNetworks } from "@countersign/local-stack/networks.ts";
 import { createPhone } from "@countersign/local-stack/person.ts";
 import { describe, expect, it } from "vitest";
 import { keyChangePayload } from "../faults/key-change.ts";
@@ -33,9 +34,11 @@ async function outcomeOf(transaction: FlowTransaction): Promise<string> {
 function networksWith(change: object): string {
   const running = readFileSync(`/proc/${stack.processes.signer!.pid}/environ`, "utf8").split("\0");
   const path = running.find((line) => line.startsWith("CS_NETWORKS_FILE="))!.replace("CS_NETWORKS_FILE=", "");
-  const { networks } = JSON.parse(readFileSync(path, "utf8")) as { networks: object[] };
   const changed = join(mkdtempSync(join(tmpdir(), "countersign-networks-")), "networks.json");
-  writeFileSync(changed, JSON.stringify({ networks: networks.map((network) => ({ ...network, ...change })) }));
+  writeFileSync(
+    changed,
+    JSON.stringify({ networks: readNetworks(path).map((network) => ({ ...network, ...change })) }),
+  );
   return changed;
 }
 

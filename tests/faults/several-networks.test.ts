@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { sendTransaction } from "@countersign/client";
 import { setUpNetwork } from "@countersign/local-stack/chain-setup.ts";
 import type { Child } from "@countersign/local-stack/child.ts";
-import { ensureServiceKey, startEmulator } from "@countersign/local-stack/emulator.ts";
+import { startEmulator } from "@countersign/local-stack/emulator.ts";
 import { createPhone, logIn } from "@countersign/local-stack/person.ts";
 import { baseEnvironment, stateFiles } from "@countersign/local-stack/service-environment.ts";
 import { choosePorts } from "@countersign/local-stack/settings.ts";
@@ -34,7 +34,7 @@ beforeAll(async () => {
     chainName: second,
     accessNode: `http://127.0.0.1:${ports.flowRest}`,
     networksFile: files.networks,
-    serviceKey: ensureServiceKey(dir),
+    serviceKeyFile: stateFiles(dir).flowServiceKey,
     env: {
       ...baseEnvironment(),
       SIGNER_KEYSTORE_FILE: files.keystore,

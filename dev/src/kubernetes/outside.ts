@@ -5,10 +5,13 @@ import { join } from "node:path";
 import { pipeline } from "node:stream";
 import { root, services } from "@countersign/build/paths.ts";
 import { certificateNames, tlsFiles } from "@countersign/local-stack/certificates.ts";
-import { executeSql } from "@countersign/local-stack/databases.ts";
+import { readMounted } from "@countersign/local-stack/kubernetes/mounted-secret.ts";
+import { readNetworks } from "@countersign/local-stack/networks.ts";
 import { stateFiles } from "@countersign/local-stack/service-environment.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
+import { executeSql } from "@countersign/migrations/execute-sql.ts";
 import { HOST } from "./cluster.ts";
+import { nodeCommand } from "./in-pods/command.ts";
 
 export const NAMESPACE = "countersign";
 /** Where pods find the identity provider: its issuer is a URL on localhost, for them as for a browser. */
@@ -68,10 +71,6 @@ export async function startOutside(stateDir: string, tag: string): Promise<Outsi
   const urlOf = await createRoles(postgres);
   const files = stateFiles(stateDir);
   const databaseUrl = (service: string) => urlOf(service, `cluster_${service}`);
-  const json = (path: string) =>
-    JSON.parse(
-      readFileSync(path, "utf8").replaceAll(files.serverAppSecret, "/etc/countersign/secret/server-app.secret"),
-    );
   const secrets = [
     secret(
       "countersign-migrations",
@@ -101,12 +100,10 @@ export async function startOutside(stateDir: string, tag: string): Promise<Outsi
   ];
   // All replicas share one small node. Limits by address and account are for people, not for load.
   const small = { resources: { requests: { cpu: "20m" } } };
-  const { networks } = json(files.networks) as { networks: object[] };
   const here = (...numbers: number[]) => ({
     to: [{ ipBlock: { cidr: `${HOST}/32` } }],
     ports: numbers.map((port) => ({ port })),
   });
-  const listening = `require('net').createServer(s=>require('stream').pipeline(s,require('net').connect(${providerPort(stack)},'${HOST}'),s,()=>{})).listen(${providerPort(stack)},'127.0.0.1')`;
   return {
     stack,
     secrets,
@@ -114,9 +111,12 @@ export async function startOutside(stateDir: string, tag: string): Promise<Outsi
       issuer: gateway,
       image: { tag },
       certificates: { certManager: { enabled: false } },
-      networks: networks.map((network) => ({ ...network, accessNode: `http://${HOST}:${chainPort}` })),
-      ...json(files.providers),
-      passkeys: json(files.passkeys),
+      networks: readNetworks(files.networks).map((network) => ({
+        ...network,
+        accessNode: `http://${HOST}:${chainPort}`,
+      })),
+      ...readMounted(files.providers, files.serverAppSecret),
+      passkeys: JSON.parse(readFileSync(files.passkeys, "utf8")),
       nats: { url: `tls://nats.countersign.internal:${portOf(nats)}` },
       hostAliases: [{ ip: HOST, hostnames: ["nats.countersign.internal"] }],
       migrations: { rolePrefix: "cluster_" },
@@ -132,7 +132,7 @@ export async function startOutside(stateDir: string, tag: string): Promise<Outsi
               name: "provider",
               image: `countersign/service:${tag}`,
               imagePullPolicy: "IfNotPresent",
-              command: ["node", "-e", listening],
+              command: nodeCommand("forward", String(providerPort(stack)), HOST),
             },
           ],
         },

@@ -1,6 +1,7 @@
 import { get } from "node:http";
 import { kubectl } from "./cluster.ts";
 import { NOW } from "./images.ts";
+import { nodeCommand } from "./in-pods/command.ts";
 import { NAMESPACE } from "./outside.ts";
 
 /** The processes that the chart installs. */
@@ -60,7 +61,7 @@ export const waitingPod = (name: string, labels: Record<string, string>) => ({
         name: "wait",
         image: `countersign/service:${NOW}`,
         imagePullPolicy: "Never",
-        command: ["node", "-e", "setInterval(() => {}, 1000)"],
+        command: nodeCommand("wait"),
         securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
       },
     ],
@@ -68,6 +69,6 @@ export const waitingPod = (name: string, labels: Record<string, string>) => ({
 });
 
 export async function canConnect(pod: string, host: string, port: number, namespace = NAMESPACE): Promise<boolean> {
-  const program = `const s=require('net').connect(${port},'${host}');s.setTimeout(3000,()=>s.destroy());s.on('connect',()=>{console.log('open');s.destroy()});s.on('error',()=>{})`;
-  return (await kubectl("--namespace", namespace, "exec", pod, "--", "node", "-e", program)).includes("open");
+  const command = nodeCommand("connect", String(port), host);
+  return (await kubectl("--namespace", namespace, "exec", pod, "--", ...command)).includes("open");
 }

@@ -1,19 +1,10 @@
-import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { installDebianPackages } from "./debian-packages.ts";
+import { isExecutable } from "./tools.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 const VARIABLE = "CS_CHROMIUM";
-
-function executable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /**
  * Returns an installed Chromium: named by the variable, or on PATH. Failure where the variable names none.
@@ -21,11 +12,11 @@ function executable(path: string): boolean {
 export function findChromium(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const named = env[VARIABLE];
   if (named) {
-    if (!executable(named)) throw new Failure(`${VARIABLE}=${named} is not a program that can be run.`);
+    if (!isExecutable(named)) throw new Failure(`${VARIABLE}=${named} is not a program that can be run.`);
     return named;
   }
   const dirs = (env.PATH ?? "").split(delimiter).filter((dir) => dir !== "");
-  return dirs.flatMap((dir) => NAMES.map((name) => join(dir, name))).find(executable);
+  return dirs.flatMap((dir) => NAMES.map((name) => join(dir, name))).find(isExecutable);
 }
 
 /**

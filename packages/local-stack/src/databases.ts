@@ -27,17 +27,6 @@ function rolePassword(secret: string, service: ServiceName): string {
   return createHmac("sha256", secret).update(service).digest("hex").slice(0, 40);
 }
 
-/** Runs statements one after the other, outside of a transaction. */
-export async function executeSql(url: string, statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
 /** Creates what is missing: per service a role and a database that it owns and nobody else may enter. */
 export async function createDatabases(postgres: DatabaseUrls): Promise<void> {
   const client = new pg.Client({ connectionString: postgres.adminUrl });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { readTrimmed, writePrivate } from "./secrets.ts";
+import { stateFiles } from "./service-environment.ts";
 import type { Ports } from "./settings.ts";
 import { waitFor } from "./wait.ts";
 
@@ -12,7 +13,7 @@ export const serviceAddress = "f8d6e0586b0a20c7";
 
 /** Returns the service account's private key (P-256 scalar, 64 hex characters), made at the first start. */
 export function ensureServiceKey(stateDir: string): string {
-  const path = join(stateDir, "keys", "flow-service.key");
+  const path = stateFiles(stateDir).flowServiceKey;
   if (!existsSync(path)) {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const { d } = privateKey.export({ format: "jwk" });

@@ -27,7 +27,7 @@ export class ServiceAccount {
     this.signer = { address: serviceAddress, keyId: 0, privateKey: privateKeyOf(scalar), hash: "sha3-256" };
   }
 
-  /** Sends a transaction and waits for its seal. Gives its events; a Failure when the chain refuses it. */
+  /** Sends a transaction and returns its events once it is sealed. Errors: Failure if the chain refuses. */
   async run(script: string, args: CadenceValue[]): Promise<readonly ChainEvent[]> {
     const [block, key] = await Promise.all([
       this.access.latestSealedBlock(),
@@ -48,11 +48,5 @@ export class ServiceAccount {
     const result = await this.access.waitForSeal(id, { signal: AbortSignal.timeout(sealWithinMs) });
     if (result.errorMessage) throw new Failure(`a transaction of the set-up failed: ${result.errorMessage}`);
     return result.events;
-  }
-
-  /** How many usable keys of that public key an account has; 0 when there is no such account. */
-  async countKeys(address: string, publicKey: string): Promise<number> {
-    const keys = await this.access.accountKeys(address).catch(() => []);
-    return keys.filter((key) => !key.revoked && key.publicKey === publicKey).length;
   }
 }

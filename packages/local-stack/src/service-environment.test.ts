@@ -1,15 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { writeNetworks } from "./networks.ts";
 import { serviceEnvironment } from "./service-environment.ts";
 import { type Ports, portTable } from "./settings.ts";
+import { sampleNetwork } from "./testing/sample-network.ts";
 
 const ports = Object.fromEntries(Object.entries(portTable).map(([name, { port }]) => [name, port])) as Ports;
 
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-environment-"));
 const networksFile = join(stateDir, "networks.json");
-writeFileSync(networksFile, '{"networks": [{"chainName": "flow-emulator", "accessNode": "http://127.0.0.1:8888"}]}');
+writeNetworks(networksFile, [sampleNetwork("http://127.0.0.1:8888")]);
 afterAll(() => rmSync(stateDir, { recursive: true }));
 
 const environmentOf = (name: "gateway" | "auth", allowedOrigins?: string[]) =>

@@ -1,8 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { compileCacheDir, root, type ServiceName, services } from "@countersign/build/paths.ts";
 import { HEAP_OPTIONS } from "@countersign/runtime/node-flags.ts";
 import { tlsFiles } from "./certificates.ts";
+import { chainNodesOf, readNetworks, writeNetworks } from "./networks.ts";
 import type { Ports } from "./settings.ts";
 
 export type ProgramName = ServiceName | "gateway";
@@ -41,6 +42,7 @@ export function stateFiles(stateDir: string) {
     passkeys: join(stateDir, "passkeys.json"),
     serverAppSecret: join(stateDir, "keys", "server-app.secret"),
     tokenKeyEncryptionKey: join(stateDir, "keys", "auth-token-key-encryption.key"),
+    flowServiceKey: join(stateDir, "keys", "flow-service.key"),
     keystore: join(stateDir, "keys", "signer-keystore.json"),
     keystorePassphrase: join(stateDir, "keys", "signer-keystore.passphrase"),
   };
@@ -110,26 +112,21 @@ const nodeOptions = (): string => [...HEAP_OPTIONS, process.env.NODE_OPTIONS].fi
 async function networksFileFor(process: string, input: EnvironmentInput): Promise<string> {
   const { addressOf, networksFile, stateDir } = input;
   if (!addressOf) return networksFile;
-  const { networks } = JSON.parse(readFileSync(networksFile, "utf8")) as { networks: { accessNode: string }[] };
   const routed = await Promise.all(
-    networks.map(async (network) => {
+    readNetworks(networksFile).map(async (network) => {
       const node = new URL(network.accessNode);
       return { ...network, accessNode: `${node.protocol}//${await addressOf(process, "flow-emulator", node.host)}` };
     }),
   );
   const file = join(stateDir, `networks-${process}.json`);
-  writeFileSync(file, `${JSON.stringify({ networks: routed }, null, 2)}\n`);
+  writeNetworks(file, routed);
   return file;
 }
 
 /** Writes the chain nodes that a gateway passes requests on to, from the networks file. Returns the file. */
 function chainNodesFile(process: string, networksFile: string, stateDir: string): string {
-  const { networks } = JSON.parse(readFileSync(networksFile, "utf8")) as {
-    networks: { chainName: string; accessNode: string }[];
-  };
-  const nodes = Object.fromEntries(networks.map(({ chainName, accessNode }) => [chainName, { url: accessNode }]));
   const file = join(stateDir, `chain-nodes-${process}.json`);
-  writeFileSync(file, `${JSON.stringify(nodes, null, 2)}\n`);
+  writeFileSync(file, chainNodesOf(networksFile));
   return file;
 }
 

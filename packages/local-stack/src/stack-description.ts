@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { root, type ServiceName, services } from "@countersign/build/paths.ts";
+import type { Network } from "@countersign/settings";
 import { certificateNames, tlsFiles } from "./certificates.ts";
-import type { NetworkEntry } from "./chain-setup.ts";
 import type { Child } from "./child.ts";
 import type { DevelopmentClient } from "./identity-provider.ts";
 import type { Postgres } from "./postgres.ts";
@@ -19,7 +19,7 @@ export interface Parts {
   natsUrl: string;
   postgres: Postgres;
   replicas: readonly Ports[];
-  chain: NetworkEntry;
+  chain: Network;
   supervisor: Supervisor;
 }
 

@@ -8,7 +8,7 @@ import { migrate } from "@countersign/migrations/migrate.ts";
 import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
 import { createAutoRestart } from "./auto-restart.ts";
 import { ensureCertificates } from "./certificates.ts";
-import { setUpChain } from "./chain-setup.ts";
+import { setUpNetwork } from "./chain-setup.ts";
 import { logTail, type StartChild } from "./child.ts";
 import { createDatabases } from "./databases.ts";
 import { startEmulator } from "./emulator.ts";
@@ -231,7 +231,14 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   );
   const network = Promise.all([emulator, generated]).then(async () => {
     const env = { ...baseEnvironment(), ...keystoreEnvironment(stateDir) };
-    const set = await setUpChain({ stateDir, ports, env, isCopy: options.isCopy });
+    const accessNode = `http://127.0.0.1:${ports.flowRest}`;
+    const set = await setUpNetwork({
+      accessNode,
+      networksFile: files.networks,
+      serviceKeyFile: files.flowServiceKey,
+      env,
+      isCopy: options.isCopy,
+    });
     say(`flow emulator is up, creator 0x${set.creator.address}, paymaster 0x${set.paymaster.address}`);
     return set;
   });

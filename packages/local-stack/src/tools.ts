@@ -98,7 +98,8 @@ const helm: Tool = {
 
 export type ToolPaths = Record<keyof typeof tools, string>;
 
-function executable(path: string): boolean {
+/** Returns whether this process may run a file. */
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;
@@ -111,7 +112,7 @@ function executable(path: string): boolean {
 function onPath(tool: Tool): string | undefined {
   for (const dir of (process.env.PATH ?? "").split(delimiter)) {
     const path = join(dir, tool.name);
-    if (!dir || !executable(path)) continue;
+    if (!dir || !isExecutable(path)) continue;
     const { stdout, stderr } = spawnSync(path, tool.versionArguments, { encoding: "utf8", timeout: 5000 });
     const version = /v?(\d+\.\d+\.\d+)/.exec(`${stdout}${stderr}`)?.[1];
     if (version === undefined || `v${version}` === tool.version) return path;
@@ -137,7 +138,7 @@ function cCompilerIsThere(): boolean {
 function find(tool: Tool): string | undefined {
   const named = process.env[tool.variable];
   if (named) {
-    if (!executable(named)) throw new Failure(`${tool.variable}=${named} is not a program that can be run.`);
+    if (!isExecutable(named)) throw new Failure(`${tool.variable}=${named} is not a program that can be run.`);
     return named;
   }
   const cached = cachedPath(tool);

@@ -1,6 +1,6 @@
 import { Failure } from "@countersign/build/fail.ts";
 import type { ServiceName } from "@countersign/build/paths.ts";
-import pg from "pg";
+import { executeSql } from "./execute-sql.ts";
 import { migrate } from "./migrate.ts";
 
 const ROLE = /^[a-z_][a-z0-9_]{0,62}$/;
@@ -13,16 +13,6 @@ export function serviceRole(service: ServiceName, env: NodeJS.ProcessEnv): strin
   return role;
 }
 
-async function execute(url: string, statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
 /**
  * Applies a service's pending migrations as the owner of its database and returns their names. Gives `role`
  * the rows of every table and nothing else: it can neither change the schema nor read the record of the
@@ -32,12 +22,12 @@ export async function deployMigrations(service: ServiceName, url: string, role?:
   if (role === undefined) return migrate(service, url);
   const rows = "SELECT, INSERT, UPDATE, DELETE";
   // First, so that a process of the new version never sees a table that it may not use.
-  await execute(url, [
+  await executeSql(url, [
     `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ${rows} ON TABLES TO ${role}`,
     `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO ${role}`,
   ]);
   const applied = await migrate(service, url);
-  await execute(url, [
+  await executeSql(url, [
     `GRANT ${rows} ON ALL TABLES IN SCHEMA public TO ${role}`,
     `GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role}`,
     `REVOKE ALL ON _prisma_migrations FROM ${role}`,

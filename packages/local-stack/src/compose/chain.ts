@@ -1,8 +1,7 @@
 import { reportFailure } from "@countersign/build/fail.ts";
 import { setUpNetwork } from "@countersign/local-stack/chain-setup.ts";
-import { readTrimmed } from "@countersign/local-stack/secrets.ts";
 import { baseEnvironment } from "@countersign/local-stack/service-environment.ts";
-import { placeOf, required } from "./settings.ts";
+import { processPath, required } from "./settings.ts";
 
 /**
  * Creates the signer's keystore, creator and paymaster on the chain, and the networks file: a step of
@@ -13,7 +12,7 @@ async function setUpChain(): Promise<void> {
     accessNode: required("CS_FLOW_ACCESS_NODE"),
     publicAccessNode: process.env.CS_FLOW_PUBLIC_ACCESS_NODE,
     networksFile: required("CS_NETWORKS_FILE"),
-    serviceKey: readTrimmed(placeOf("flow-emulator", "flow-service.key")),
+    serviceKeyFile: processPath("flow-emulator", "flow-service.key"),
     env: {
       ...baseEnvironment(),
       SIGNER_KEYSTORE_FILE: required("SIGNER_KEYSTORE_FILE"),

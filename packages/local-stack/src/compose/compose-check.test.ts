@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root, services as serviceNames } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
-import { writePrivate } from "@countersign/local-stack/secrets.ts";
+import { writeNetworks } from "@countersign/local-stack/networks.ts";
 import { baseEnvironment, serviceEnvironment } from "@countersign/local-stack/service-environment.ts";
+import { sampleNetwork } from "@countersign/local-stack/testing/sample-network.ts";
 import { type Env, sharedEnv } from "@countersign/runtime";
 import { HEAP_OPTIONS, NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -208,20 +209,8 @@ describe("the environment of each process", () => {
     const program = join(root, "packages/local-stack/src/compose/prepare.ts");
     await run(process.execPath, [program], { env });
     await run(process.execPath, [program], { env });
-    const account = "f8d6e0586b0a20c7";
-    const accessNode = environment("chain").CS_FLOW_ACCESS_NODE;
-    const network = {
-      chainName: "flow-emulator",
-      chainType: "flow",
-      network: "emulator",
-      evmChainId: 646,
-      accessNode,
-      evmContract: account,
-      creator: { address: account, keyCount: 8 },
-      paymaster: { address: account, keyId: 0 },
-      explorerTransactionUrl: `${accessNode}/{id}`,
-    };
-    writePrivate(join(state, "networks/networks.json"), JSON.stringify({ networks: [network] }));
+    mkdirSync(join(state, "networks"), { recursive: true });
+    writeNetworks(join(state, "networks/networks.json"), [sampleNetwork(environment("chain").CS_FLOW_ACCESS_NODE!)]);
   }, 30_000);
 
   const loaders: Record<string, (env: Env) => unknown> = {

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { emulatorArguments } from "@countersign/local-stack/emulator.ts";
 import { readTrimmed } from "@countersign/local-stack/secrets.ts";
 import { portTable } from "@countersign/local-stack/settings.ts";
-import { placeOf, required, requiredAddress } from "./settings.ts";
+import { processPath, required, requiredAddress } from "./settings.ts";
 
 /**
  * Returns a port of the emulator that is used inside its container only: on loopback, with any configuration.
@@ -22,7 +22,7 @@ const ports = {
   flowAdmin: port("flowAdmin"),
   flowDebugger: port("flowDebugger"),
 };
-const serviceKey = readTrimmed(placeOf("flow-emulator", "flow-service.key"));
+const serviceKey = readTrimmed(processPath("flow-emulator", "flow-service.key"));
 const binary = process.env.CS_FLOW_EMULATOR ?? "flow-emulator";
 const child = spawn(binary, emulatorArguments({ host, ports, dir, serviceKey }), { cwd: dir, stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill("SIGINT"));

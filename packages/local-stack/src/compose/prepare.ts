@@ -9,7 +9,7 @@ import { authProviders, developmentClients, providerConfig } from "@countersign/
 import { developmentPasskeys } from "@countersign/local-stack/passkeys.ts";
 import { ensureSecret, readTrimmed } from "@countersign/local-stack/secrets.ts";
 import { stateFiles } from "@countersign/local-stack/service-environment.ts";
-import { placeOf, required, requiredAddress } from "./settings.ts";
+import { processPath, required, requiredAddress } from "./settings.ts";
 
 /** Puts a file in place as one step: a process that starts meanwhile reads the old one or the new one. */
 function put(path: string, content: string | Uint8Array, mode = 0o400): void {
@@ -20,7 +20,7 @@ function put(path: string, content: string | Uint8Array, mode = 0o400): void {
   renameSync(`${path}.new`, path);
 }
 
-const hand = (from: string, party: string, file: string): void => put(placeOf(party, file), readFileSync(from));
+const hand = (from: string, party: string, file: string): void => put(processPath(party, file), readFileSync(from));
 
 function handCertificate(own: string, name: string, party: string): void {
   const files = tlsFiles(own, name);
@@ -35,7 +35,7 @@ function handCertificate(own: string, name: string, party: string): void {
  * end.
  */
 async function prepare(): Promise<void> {
-  const own = placeOf("set-up");
+  const own = processPath("set-up");
   mkdirSync(own, { recursive: true });
   await ensureCertificates(own);
   for (const name of certificateNames) {
@@ -47,32 +47,32 @@ async function prepare(): Promise<void> {
 
   const password = ensureSecret(join(own, "keys", "postgres.password"));
   // Postgres runs as its own user: its volume, which only it and the databases' step have, is the protection.
-  put(placeOf("postgres", "password"), readFileSync(password), 0o444);
+  put(processPath("postgres", "password"), readFileSync(password), 0o444);
   const { urlOf } = databaseUrls(readTrimmed(password), required("CS_POSTGRES_ADDRESS"));
-  for (const service of services) put(placeOf(service, "database-url"), `${urlOf(service)}\n`);
+  for (const service of services) put(processPath(service, "database-url"), `${urlOf(service)}\n`);
 
   const files = stateFiles(own);
   hand(ensureSecret(files.tokenKeyEncryptionKey), "auth", "token-key-encryption.key");
   hand(ensureSecret(files.keystorePassphrase), "signer", "keystore.passphrase");
   ensureServiceKey(own);
-  hand(join(own, "keys", "flow-service.key"), "flow-emulator", "flow-service.key");
+  hand(files.flowServiceKey, "flow-emulator", "flow-service.key");
 
   const issuer = required("CS_PROVIDER_ISSUER");
   const clients = developmentClients(required("AUTH_ISSUER"));
-  const secretOf = (party: string) => placeOf(party, "server-app.secret");
+  const secretOf = (party: string) => processPath(party, "server-app.secret");
   for (const party of ["auth", "identity-provider"])
     hand(ensureSecret(files.serverAppSecret), party, "server-app.secret");
-  put(placeOf("auth", "providers.json"), JSON.stringify(authProviders(issuer, clients, secretOf("auth")), null, 2));
+  put(processPath("auth", "providers.json"), JSON.stringify(authProviders(issuer, clients, secretOf("auth")), null, 2));
   const passkeys = JSON.stringify(developmentPasskeys([required("AUTH_ISSUER")]), null, 2);
-  for (const service of ["auth", "device", "account", "signer"]) put(placeOf(service, "passkeys.json"), passkeys);
+  for (const service of ["auth", "device", "account", "signer"]) put(processPath(service, "passkeys.json"), passkeys);
   const provider = {
     issuer,
     ...requiredAddress("CS_PROVIDER_LISTEN"),
-    stateDir: placeOf("identity-provider"),
+    stateDir: processPath("identity-provider"),
     clients,
     secretFile: secretOf("identity-provider"),
   };
-  put(placeOf("identity-provider", "config.json"), JSON.stringify(providerConfig(provider), null, 2));
+  put(processPath("identity-provider", "config.json"), JSON.stringify(providerConfig(provider), null, 2));
 
   console.log("certificates, keys and settings are in place");
 }

@@ -16,4 +16,4 @@ export function requiredAddress(name: string): { host: string; port: number } {
 }
 
 /** Returns the path of a process's own files: each has a volume of its own below one directory. */
-export const placeOf = (party: string, file = ""): string => join(required("CS_STATE_DIR"), party, file);
+export const processPath = (name: string, file = ""): string => join(required("CS_STATE_DIR"), name, file);

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
+import { reportFailure } from "@countersign/build/fail.ts";
 import { services } from "@countersign/build/paths.ts";
-import { placeOf, required } from "@countersign/local-stack/compose/settings.ts";
+import { processPath, required } from "@countersign/local-stack/compose/settings.ts";
+import { chainNodesOf } from "@countersign/local-stack/networks.ts";
 
-const read = (party: string, file: string): string => readFileSync(placeOf(party, file), "utf8");
+const read = (party: string, file: string): string => readFileSync(processPath(party, file), "utf8");
 
 const secret = (name: string, stringData: Record<string, string>) => ({
   apiVersion: "v1",
@@ -22,26 +24,20 @@ const certificate = (name: string, party = name) =>
     "tls.key": read(party, "key.pem"),
   });
 
-/** Returns the file of the gateway's chain nodes, from the networks file. */
-function chainNodes(): string {
-  const { networks } = JSON.parse(readFileSync(required("CS_NETWORKS_FILE"), "utf8")) as {
-    networks: { chainName: string; accessNode: string }[];
-  };
-  return JSON.stringify(
-    Object.fromEntries(networks.map(({ chainName, accessNode }) => [chainName, { url: accessNode }])),
-  );
+/** Prints the Secrets that the Helm chart expects, from the files of a trial (deploy/trial/trial.yaml). */
+async function printSecrets(): Promise<void> {
+  const items = [
+    secret("migrations", Object.fromEntries(services.map((service) => [service, read(service, "database-url")]))),
+    secret("gateway", { "chain-nodes.json": chainNodesOf(required("CS_NETWORKS_FILE")) }),
+    filesOf("auth", "database-url", "token-key-encryption.key", "server-app.secret"),
+    filesOf("device", "database-url"),
+    filesOf("key", "database-url"),
+    filesOf("account", "database-url"),
+    filesOf("signer", "database-url", "keystore.json", "keystore.passphrase"),
+    ...["gateway", ...services].map((process) => certificate(process)),
+    certificate("operator", "events"),
+  ];
+  console.log(JSON.stringify({ apiVersion: "v1", kind: "List", items }, null, 2));
 }
 
-// Prints the Secrets that the Helm chart expects, from the files of a trial (deploy/trial/trial.yaml).
-const items = [
-  secret("migrations", Object.fromEntries(services.map((service) => [service, read(service, "database-url")]))),
-  secret("gateway", { "chain-nodes.json": chainNodes() }),
-  filesOf("auth", "database-url", "token-key-encryption.key", "server-app.secret"),
-  filesOf("device", "database-url"),
-  filesOf("key", "database-url"),
-  filesOf("account", "database-url"),
-  filesOf("signer", "database-url", "keystore.json", "keystore.passphrase"),
-  ...["gateway", ...services].map((process) => certificate(process)),
-  certificate("operator", "events"),
-];
-console.log(JSON.stringify({ apiVersion: "v1", kind: "List", items }, null, 2));
+await printSecrets().catch(reportFailure);

@@ -52,20 +52,20 @@ export async function createEarlierDatabase(
   const url = databaseUrl(adminUrl, name);
   const run = (sql: string) => withClient(url, (client) => client.query(sql));
   const steps = migrationSteps(service);
-  for (const { sql } of steps.slice(0, placeOf(steps, migration))) await run(sql);
+  for (const { sql } of steps.slice(0, indexOf(steps, migration))) await run(sql);
   return {
     url,
     async migrate() {
-      for (const { sql } of steps.slice(placeOf(steps, migration))) await run(sql);
+      for (const { sql } of steps.slice(indexOf(steps, migration))) await run(sql);
     },
     drop: () => dropDatabase(adminUrl, name),
   };
 }
 
-function placeOf(steps: readonly { name: string }[], migration: string): number {
-  const place = steps.findIndex(({ name }) => name.endsWith(`_${migration}`));
-  if (place < 0) throw new Error(`there is no migration ${migration}`);
-  return place;
+function indexOf(steps: readonly { name: string }[], migration: string): number {
+  const index = steps.findIndex(({ name }) => name.endsWith(`_${migration}`));
+  if (index < 0) throw new Error(`there is no migration ${migration}`);
+  return index;
 }
 
 const dropDatabase = (adminUrl: string, name: string): Promise<void> =>

@@ -243,7 +243,7 @@ async function signed(
 
 /** Adds an entry to the networks file, which is created where it is missing; replaces it atomically. */
 function addNetwork(file: string, entry: object): void {
-  const networks = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { networks: object[] }).networks : [];
+  const networks = existsSync(file) ? [...loadNetworks(file).values()] : [];
   writeFileSync(`${file}.new`, `${JSON.stringify({ networks: [...networks, entry] }, null, 2)}\n`);
   loadNetworks(`${file}.new`);
   renameSync(`${file}.new`, file);

@@ -1,0 +1,2 @@
+// Runs until its pod ends.
+setInterval(() => undefined, 1_000);
