@@ -36,7 +36,6 @@ export const REASONS = {
     http: 422,
     title: "The idempotency key was used with another body",
   },
-  RequestInProgress: { grpc: "ABORTED", http: 409, title: "The same request is still in progress" },
   PleaseRegisterKey: { grpc: "INVALID_ARGUMENT", http: 400, title: "The key is not registered" },
   InvalidSignature: { grpc: "UNAUTHENTICATED", http: 401, title: "The signature does not verify" },
   UnknownChallenge: { grpc: "INVALID_ARGUMENT", http: 400, title: "The challenge is unknown or used" },
