@@ -1,11 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { services } from "@countersign/build/paths.ts";
+import { MAX_CONNECTIONS } from "@countersign/local-stack/testing/postgres-connections.ts";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { signUpPerson, stack } from "../support/person.ts";
-
-/** The most connections to Postgres of a replica; docs/scaling.md computes with them. */
-const MAX_POSTGRES = { auth: 8, device: 5, key: 5, account: 5, signer: 9 };
 
 /** Returns the ports of 127.0.0.1 that a process is connected to, one for each connection. */
 function portsOf(pid: number): number[] {
@@ -36,7 +34,7 @@ it("a replica has the documented number of connections to Postgres at most", asy
     await client.end();
     const replicas = Object.keys(stack.processes).filter((name) => name.replace(/-\d+$/, "") === service).length;
     console.log(`${service}: ${rows[0].n} connections of ${replicas} replicas`);
-    expect(rows[0].n).toBeLessThanOrEqual(MAX_POSTGRES[service] * replicas);
+    expect(rows[0].n).toBeLessThanOrEqual(MAX_CONNECTIONS[service] * replicas);
   }
 });
 
@@ -52,5 +50,12 @@ it.runIf(process.platform === "linux")("a process has two connections to each pe
         .poll(connections, { timeout: 30_000, message: `of ${name} to ${peer}` })
         .toBeLessThanOrEqual(allowed);
     }
+  }
+});
+
+it.runIf(process.platform === "linux")("a service has one connection to NATS", () => {
+  for (const [name, { pid, grpc }] of Object.entries(stack.processes)) {
+    const connections = portsOf(pid).filter((port) => port === Number(new URL(stack.nats).port));
+    if (grpc !== undefined) expect(connections.length, name).toBe(1);
   }
 });

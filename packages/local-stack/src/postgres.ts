@@ -91,7 +91,8 @@ async function initdb(command: string, data: string, passwordFile: string, user?
   await run(command, args, { cwd: "/", ...(user ? { user } : {}) });
 }
 
-async function waitForAnswer(child: Child, url: string): Promise<void> {
+/** Waits until a server of databases answers. Error: Failure where it ends before. */
+export async function waitForAnswer(child: Child, url: string): Promise<void> {
   for (;;) {
     const client = new pg.Client({ connectionString: url });
     client.on("error", () => undefined);
@@ -100,7 +101,7 @@ async function waitForAnswer(child: Child, url: string): Promise<void> {
       await client.end();
       return;
     } catch {
-      if (!child.running()) throw new Failure(`Postgres ended while it started:\n${logTail(child.logFile)}`);
+      if (!child.running()) throw new Failure(`${child.name} ended while it started:\n${logTail(child.logFile)}`);
       await sleep(50);
     }
   }

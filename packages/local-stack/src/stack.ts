@@ -10,12 +10,14 @@ import { createAutoRestart } from "./auto-restart.ts";
 import { ensureCertificates } from "./certificates.ts";
 import { setUpNetwork } from "./chain-setup.ts";
 import { logTail, type StartChild } from "./child.ts";
-import { createDatabases } from "./databases.ts";
+import { createDatabases, type DatabaseUrls } from "./databases.ts";
 import { startEmulator } from "./emulator.ts";
 import { authProviders, developmentClients, startIdentityProvider, WEB_WALLET_CLIENT } from "./identity-provider.ts";
 import { isRunning } from "./is-running.ts";
 import { startNats } from "./nats.ts";
 import { developmentPasskeys } from "./passkeys.ts";
+import { pooledUrl, startPgbouncer } from "./pgbouncer.ts";
+import { freePort } from "./ports.ts";
 import { startPostgres } from "./postgres.ts";
 import { createRestarts, type Restarts } from "./restarts.ts";
 import { ensureSecret } from "./secrets.ts";
@@ -48,6 +50,8 @@ export interface StackOptions {
   throwAway: boolean;
   /** The state was copied from a stack that was set up: see testing/stack-template.ts. */
   isCopy?: boolean;
+  /** The PgBouncer through which the services connect to Postgres. Default: none. */
+  pgbouncer?: string | undefined;
   /** Processes of each service and of the gateway, on the same databases. Default 1. */
   replicas?: number;
   /** Services and gateway that are started. Default: all. */
@@ -115,6 +119,21 @@ async function startDatabases(
     if (names.length > 0) options.say(`  ${services[index]}: ${names.length} migrations, up to ${names.at(-1)}`);
   }
   return postgres;
+}
+
+/** Returns how services connect to their databases: directly, or through the PgBouncer that it starts. */
+async function startPooler(
+  { pgbouncer: binary, stateDir }: StackOptions,
+  { urlOf }: DatabaseUrls,
+  logFile: string,
+  start: StartChild,
+  restarts: Restarts,
+): Promise<(service: ServiceName) => string> {
+  if (!binary) return urlOf;
+  const port = await freePort();
+  const databases = Object.fromEntries(services.map((service) => [`countersign_${service}`, urlOf(service)]));
+  await restarts.begin("pgbouncer", () => startPgbouncer({ binary, stateDir, port, databases, logFile, start }));
+  return (service) => pooledUrl(urlOf(service), port);
 }
 
 function entryPoint(name: ProgramName): string {
@@ -246,7 +265,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const [postgres, , , , chain] = await Promise.all([databases, nats, identityProvider, emulator, network, generated]);
 
   const natsUrl = `nats://127.0.0.1:${ports.nats}`;
-  const databaseUrl = (service: ServiceName) => postgres.urlOf(service);
+  const databaseUrl = await startPooler(options, postgres, log("pgbouncer"), start, restarts);
   const { addressOf, extraEnvironment } = options;
   const input: EnvironmentInput = {
     stateDir,

@@ -15,8 +15,6 @@ export interface PoolOptions {
   connections?: number;
   /** The name that Postgres lists the connections under. Default "countersign". */
   applicationName?: string;
-  /** Session settings in command-line form: "-c name=value". */
-  options?: string;
   timeouts?: Timeouts;
   /** Called when an idle connection breaks; the next query opens a new one. */
   onError?(error: unknown): void;
@@ -28,7 +26,7 @@ export interface PoolOptions {
  * caller gets Unavailable.
  */
 export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool {
-  const { connections = 5, applicationName = "countersign", options, onError = () => undefined } = pool;
+  const { connections = 5, applicationName = "countersign", onError = () => undefined } = pool;
   const { connectMs = 5_000, statementMs = 10_000, queryMs = 12_000 } = pool.timeouts ?? {};
   const created = new pg.Pool({
     connectionString: databaseUrl,
@@ -41,7 +39,6 @@ export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool
     // A client that hangs inside a transaction holds its locks for at most this long.
     idle_in_transaction_session_timeout: 30_000,
     application_name: applicationName,
-    ...(options !== undefined && { options }),
   });
   created.on("error", onError);
   created.on("connect", (client) => {

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { pooledUrl, startPgbouncer } from "../pgbouncer.ts";
 import { freePort } from "../ports.ts";
 import { postgresHome, startPostgres } from "../postgres.ts";
-import { startPgbouncer } from "./pgbouncer.ts";
 import "./provided.ts";
 
 /**
@@ -20,11 +20,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = await startPostgres({ stateDir, port: await freePort(), logFile, throwAway: true });
   project.provide("postgresUrl", postgres.adminUrl);
   const binary = process.env.CS_TEST_PGBOUNCER;
-  const pooler = binary ? await startPgbouncer({ binary, stateDir, adminUrl: postgres.adminUrl }) : undefined;
+  const pooler = binary ? await startPooler(binary, stateDir, postgres.adminUrl) : undefined;
   project.provide("pooledUrl", pooler?.url ?? postgres.adminUrl);
   return async () => {
     await pooler?.child.stop();
     await postgres.child.stop();
     remove();
   };
+}
+
+async function startPooler(binary: string, stateDir: string, adminUrl: string) {
+  const port = await freePort();
+  const logFile = join(stateDir, "pgbouncer.log");
+  const child = await startPgbouncer({ binary, stateDir, port, databases: { "*": adminUrl }, logFile });
+  return { child, url: pooledUrl(adminUrl, port) };
 }

@@ -26,7 +26,7 @@ interface WorkerStack {
 /**
  * Vitest's global set-up of the `e2e` project: real stacks, on free ports, with state that is thrown away.
  * Each of vitest's workers has one of its own, started when the worker asks for it: its files run on it one
- * after the other.
+ * after the other. The services connect to Postgres through the PgBouncer that CS_TEST_PGBOUNCER names, if any.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "countersign-e2e-"));
@@ -98,7 +98,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function start(stateDir: string, worker: string): Promise<RunningStack> {
   try {
     const say = (line: string) => console.log(`stack ${worker}: ${line}`);
-    return await startStack({ stateDir, freePorts: true, throwAway: true, webWallet: true, say });
+    const pgbouncer = process.env.CS_TEST_PGBOUNCER;
+    return await startStack({ stateDir, freePorts: true, throwAway: true, webWallet: true, pgbouncer, say });
   } catch (error) {
     // Logs of a stack that did not start are what one wants to read: they stay, the rest goes.
     const kept = join(root, ".local", "failed-stack");

@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root, services } from "@countersign/build/paths.ts";
+import { expect, it } from "vitest";
+import { MAX_CONNECTIONS } from "./testing/postgres-connections.ts";
+
+const ini = readFileSync(join(root, "deploy/pgbouncer.ini"), "utf8");
+const numberOf = (name: string, text: string) => Number(new RegExp(`${name} ?= ?(\\d+)`).exec(text)?.[1]);
+const lineOf = (service: string) => new RegExp(`^countersign_${service} = .*$`, "m").exec(ini)?.[0] ?? "";
+const poolOf = (service: string) =>
+  numberOf("pool_size", lineOf(service)) || numberOf("default_pool_size", ini.slice(ini.indexOf("[pgbouncer]")));
+
+/** Replicas of each service, and one more of each while a new version replaces them. */
+const REPLICAS = 20;
+const WITH_UPGRADE = REPLICAS + 1;
+
+it("twenty replicas of every service fit into 500 connections to Postgres, and 60 are left for others", () => {
+  const pools = services.map(poolOf);
+  expect(pools.every((size) => size >= 80)).toBe(true);
+  expect(pools.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(500 - 60);
+  const clients = services.map((service) => WITH_UPGRADE * MAX_CONNECTIONS[service]);
+  expect(clients.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(numberOf("max_client_conn", ini));
+});
+
+it("what waits for identity providers in auth, and for NATS, leaves connections to the others", () => {
+  expect(poolOf("auth")).toBeGreaterThanOrEqual(2 * 3 * REPLICAS);
+  for (const service of services) expect(poolOf(service)).toBeGreaterThanOrEqual(4 * REPLICAS);
+});
+
+it("each database has the time limits that the services send", () => {
+  for (const service of services) {
+    expect(lineOf(service)).toContain("SET statement_timeout = 10000");
+    expect(lineOf(service)).toContain("SET idle_in_transaction_session_timeout = 30000");
+  }
+});
