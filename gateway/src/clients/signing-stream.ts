@@ -27,12 +27,12 @@ export function createSigningStream(
     operation: Pick<SignRequest, "transaction" | "paymaster">,
     call: RpcCallOptions["onBehalfOf"],
   ): Promise<SignedMessage> => {
-    const { rawToken = "", requestId = "" } = call ?? {};
+    const { rawToken = "", requestId = "", signal } = call ?? {};
     const rpc = operation.transaction ? "signer.v1.Signing/SignTransaction" : "signer.v1.Signing/SignPaymaster";
     return inSpan(rpc, { kind: "client", parent: call?.trace }, async (trace) => {
       const traceparent = formatTraceParent(trace);
       const request = { ...operation, accessToken: rawToken, requestId, traceparent };
-      const { signed, refusal } = await stream.send(request, deadlineMs);
+      const { signed, refusal } = await stream.send(request, deadlineMs, signal && [signal]);
       if (signed === undefined) throw errorOf(refusal);
       return signed;
     });

@@ -1,4 +1,3 @@
-import { AppError } from "@countersign/core";
 import type { Answer, Call, StreamResponse } from "@countersign/proto/rpc/v1/calls.ts";
 import type { Prepared, RpcCallOptions } from "./call-options.ts";
 import { createCoalescer } from "./coalescer.ts";
@@ -12,20 +11,21 @@ type OpenCallsStream = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOp
 const OTHER_BYTES = 512;
 
 /**
- * Creates a client of unary calls over rpc.v1.Calls. A call whose caller goes away while it is under way
- * continues until its answer or its deadline: this costs less than cancelling it at the other side.
+ * Creates a client of unary calls over rpc.v1.Calls. A call that was sent continues until its answer or its
+ * deadline although its caller goes away: this costs less than cancelling it at the other side.
  */
 export function createCallsClient(open: OpenCallsStream) {
   const coalescer = createCoalescer<Call, Answer>({
     open: (batches, signal) => answersOf(open(messagesOf(batches), { signal })),
     bytesOf: ({ request, accessToken }) => request.length + accessToken.length + OTHER_BYTES,
     // The server must not work longer than the caller waits.
-    forResend: (call, leftMs) => ({ ...call, timeoutMs: Math.ceil(leftMs) }),
+    setTimeLeft(call, leftMs) {
+      call.timeoutMs = Math.ceil(leftMs);
+    },
   });
   return {
     async send(method: AnyMethod, request: unknown, prepared: Prepared): Promise<unknown> {
       const { requestId, traceparent, token = "", clientIp = "", deadline, signals } = prepared;
-      if (signals.some(({ aborted }) => aborted)) throw new AppError("Unavailable", { detail: "The caller went away" });
       const timeoutMs = Math.min(Math.max(0, Math.ceil(deadline - Date.now())), 0xffff_ffff);
       const answer = await coalescer.send(
         {
@@ -38,6 +38,7 @@ export function createCallsClient(open: OpenCallsStream) {
           timeoutMs,
         },
         timeoutMs,
+        signals,
       );
       if (answer.response === undefined) throw decodeStatus(answer.status ?? Buffer.alloc(0));
       return method.responseDeserialize(Buffer.from(answer.response));

@@ -1,3 +1,4 @@
+import type { AppError } from "@countersign/core";
 import { StreamRequest } from "@countersign/proto/rpc/v1/calls.ts";
 import { expect, it } from "vitest";
 import { createCallsClient } from "./calls-client.ts";
@@ -54,4 +55,59 @@ it("many large calls at once make several messages, none of them too large for t
   expect(new Set(await Promise.all(calls))).toEqual(new Set(["answer"]));
   client.close();
   expect(Math.max(...sizes)).toBeLessThan(MAX_MESSAGE_BYTES);
+});
+
+/** Returns a client whose stream takes one message, and the others when `open` is called. */
+function blockedClient() {
+  const gate = Promise.withResolvers<void>();
+  const seen: { request: string; timeoutMs: number }[] = [];
+  const client = createCallsClient(async function* (messages) {
+    for await (const { calls } of messages) {
+      seen.push(...calls.map(({ requestId, timeoutMs }) => ({ request: requestId, timeoutMs })));
+      yield answersTo(calls);
+      await gate.promise;
+    }
+  });
+  const send = (requestId: string, milliseconds: number, signals: AbortSignal[] = []) =>
+    client.send(
+      methodOf("/account.v1.Accounts/GetAccount", 0),
+      {},
+      {
+        ...metadata,
+        requestId,
+        signals,
+        deadline: Date.now() + milliseconds,
+      },
+    );
+  return { seen, send, open: gate.resolve, close: client.close };
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+it("does not send a call whose caller goes away while it waits to be sent", async () => {
+  const { seen, send, open, close } = blockedClient();
+  await send("first", 5_000);
+  const leaving = new AbortController();
+  const left = send("left", 5_000, [leaving.signal]).catch((error: AppError) => error);
+  const stays = send("stays", 5_000);
+  await sleep(50);
+  leaving.abort();
+  open();
+  expect(await stays).toBe("answer");
+  expect(await left).toMatchObject({ reason: "Unavailable", detail: "The caller went away" });
+  expect(seen.map(({ request }) => request)).toEqual(["first", "stays"]);
+  close();
+});
+
+it("does not send a call whose time is over when it could be sent, and sends the others with the time that is left", async () => {
+  const { seen, send, open, close } = blockedClient();
+  await send("first", 5_000);
+  const late = send("late", 200).catch((error: AppError) => error);
+  const patient = send("patient", 5_000);
+  expect(await late).toMatchObject({ reason: "DeadlineExceeded" });
+  open();
+  expect(await patient).toBe("answer");
+  expect(seen.map(({ request }) => request)).toEqual(["first", "patient"]);
+  expect(seen[1]!.timeoutMs).toBeLessThanOrEqual(4_800);
+  close();
 });

@@ -11,9 +11,9 @@ export type OpenStream<Item, Answer> = (
 export interface CoalescerOptions<Item, Answer> {
   open: OpenStream<Item, Answer>;
   /** Returns about how many bytes an item has in a message. */
-  bytesOf(item: Item): number;
-  /** Returns an item as it is sent again, with so many milliseconds left until its deadline. */
-  forResend?: (item: Omit<Item, "id">, leftMs: number) => Omit<Item, "id">;
+  bytesOf(item: Omit<Item, "id">): number;
+  /** Writes into an item that is being sent how many milliseconds are left until its deadline. */
+  setTimeLeft?(item: Omit<Item, "id">, leftMs: number): void;
 }
 
 /** Sends items over one long-lived stream, those of one turn of the event loop in one message. */
@@ -21,9 +21,9 @@ export interface Coalescer<Item, Answer> {
   /**
    * Errors: DeadlineExceeded, Unavailable, those of the stream. The coalescer never sends an item again that
    * the other side may have read. An item that was certainly not read goes on another stream, until its
-   * deadline.
+   * deadline. While an item waits to be sent, `signals` withdraw it.
    */
-  send(item: Omit<Item, "id">, deadlineMs: number): Promise<Answer>;
+  send(item: Omit<Item, "id">, deadlineMs: number, signals?: readonly AbortSignal[]): Promise<Answer>;
   close(): void;
 }
 
@@ -36,6 +36,7 @@ interface Waiting<Item, Answer> {
   id: number;
   item: Omit<Item, "id">;
   deadline: number;
+  signals: readonly AbortSignal[];
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
@@ -49,18 +50,21 @@ const MAX_AGE_MS = 10_000;
 /** A stream is cancelled so many milliseconds after MAX_AGE_MS, whether it has answered its items or not. */
 const GRACE_MS = 30_000;
 
+const isAnyAborted = (signals: readonly AbortSignal[]): boolean => signals.some(({ aborted }) => aborted);
+const callerWentAway = () => new AppError("Unavailable", { detail: "The caller went away" });
+
 /** One stream of a coalescer, from its first item to its last answer. */
 class Lane<Item extends Numbered, Answer extends Numbered> {
   readonly openedAt = performance.now();
-  readonly #bytesOf: (item: Item) => number;
-  readonly #outgoing: Item[] = [];
+  readonly #options: CoalescerOptions<Item, Answer>;
+  readonly #outgoing: Waiting<Item, Answer>[] = [];
   readonly #waiting = new InFlight<Waiting<Item, Answer>>();
   readonly #abort = new AbortController();
   #wake: (() => void) | undefined;
   #ending = false;
 
-  constructor(bytesOf: (item: Item) => number) {
-    this.#bytesOf = bytesOf;
+  constructor(options: CoalescerOptions<Item, Answer>) {
+    this.#options = options;
   }
 
   /**
@@ -68,8 +72,8 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
    * without an error, these are all that wait, since it has answered all that it read (answer-items.ts). If
    * the stream broke, these are only the items that were not handed to grpc-js; any other may have been read.
    */
-  run(open: OpenStream<Item, Answer>, again: (waiting: Waiting<Item, Answer>) => void, ended: () => void): void {
-    void this.#read(open).then(
+  run(again: (waiting: Waiting<Item, Answer>) => void, ended: () => void): void {
+    void this.#read().then(
       () => {
         ended();
         for (const waiting of this.#waiting.all()) again(waiting);
@@ -88,8 +92,8 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   }
 
   add(waiting: Waiting<Item, Answer>): void {
-    const id = this.#waiting.add(waiting);
-    this.#outgoing.push({ ...waiting.item, id } as Item);
+    this.#waiting.add(waiting);
+    this.#outgoing.push(waiting);
     // The first item of a turn wakes the sender at the turn's end, with all that were added meanwhile.
     if (this.#outgoing.length === 1) setImmediate(() => this.#wake?.());
   }
@@ -116,8 +120,8 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
     return any;
   }
 
-  async #read(open: OpenStream<Item, Answer>): Promise<void> {
-    for await (const answers of open(this.#messages(), this.#abort.signal)) {
+  async #read(): Promise<void> {
+    for await (const answers of this.#options.open(this.#messages(), this.#abort.signal)) {
       for (const answer of answers) this.#waiting.take(answer.id)?.resolve(answer);
     }
   }
@@ -128,14 +132,35 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
    */
   async *#messages(): AsyncGenerator<Item[]> {
     for (;;) {
-      if (this.#outgoing.length > 0) yield takeMessage(this.#outgoing, this.#bytesOf);
-      else if (this.#ending) return;
+      if (this.#outgoing.length > 0) {
+        const items = this.#takeItems();
+        if (items.length > 0) yield items;
+      } else if (this.#ending) return;
       else {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
       }
     }
+  }
+
+  /** Takes the next message, without items that nobody waits for any more. */
+  #takeItems(): Item[] {
+    const { bytesOf, setTimeLeft } = this.#options;
+    const now = performance.now();
+    const items: Item[] = [];
+    for (const waiting of takeMessage(this.#outgoing, ({ item }) => bytesOf(item))) {
+      const { id, item, deadline, signals } = waiting;
+      // The sweep rejects what has waited too long.
+      if (deadline <= now) continue;
+      if (isAnyAborted(signals)) {
+        this.#waiting.take(id)?.reject(callerWentAway());
+        continue;
+      }
+      setTimeLeft?.(item, deadline - now);
+      items.push({ ...item, id } as Item);
+    }
+    return items;
   }
 }
 
@@ -146,7 +171,6 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
 export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
   options: CoalescerOptions<Item, Answer>,
 ): Coalescer<Item, Answer> {
-  const { open, bytesOf } = options;
   const lanes = new Set<Lane<Item, Answer>>();
   let current: Lane<Item, Answer> | undefined;
   let sweeping: NodeJS.Timeout | undefined;
@@ -170,31 +194,27 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
   };
   const lane = (): Lane<Item, Answer> => {
     if (current !== undefined) return current;
-    const opened = new Lane<Item, Answer>(bytesOf);
+    const opened = new Lane<Item, Answer>(options);
     current = opened;
     lanes.add(opened);
     sweeping ??= setInterval(sweep, SWEEP_MS).unref();
-    opened.run(open, resend, () => {
+    opened.run(enqueue, () => {
       retire(opened);
       lanes.delete(opened);
     });
     return opened;
   };
-  const resend = (waiting: Waiting<Item, Answer>): void => {
-    const leftMs = waiting.deadline - performance.now();
-    if (options.forResend && leftMs > 0) waiting.item = options.forResend(waiting.item, leftMs);
-    enqueue(waiting);
-  };
   const enqueue = (waiting: Waiting<Item, Answer>): void => {
     if (closed) waiting.reject(new AppError("Unavailable"));
+    else if (isAnyAborted(waiting.signals)) waiting.reject(callerWentAway());
     else if (waiting.deadline <= performance.now()) waiting.reject(new AppError("DeadlineExceeded"));
     else lane().add(waiting);
   };
 
   return {
-    send: (item, deadlineMs) =>
+    send: (item, deadlineMs, signals = []) =>
       new Promise((resolve, reject) => {
-        enqueue({ id: 0, item, deadline: performance.now() + deadlineMs, resolve, reject });
+        enqueue({ id: 0, item, deadline: performance.now() + deadlineMs, signals, resolve, reject });
       }),
     close() {
       closed = true;
