@@ -22,7 +22,7 @@ it("twenty replicas of every service fit into 500 connections to Postgres, and 6
   expect(clients.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(numberOf("max_client_conn", ini));
 });
 
-it("what waits for identity providers in auth, and for NATS, leaves connections to the others", () => {
+it("transactions that wait for identity providers in auth, and for NATS, leave connections to others", () => {
   expect(poolOf("auth")).toBeGreaterThanOrEqual(2 * 3 * REPLICAS);
   for (const service of services) expect(poolOf(service)).toBeGreaterThanOrEqual(4 * REPLICAS);
 });

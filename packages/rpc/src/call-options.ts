@@ -17,7 +17,8 @@ export interface RpcCallOptions {
   clientIp?: string | undefined;
   /**
    * Cancels the call. With `coalesce`, a unary call can be cancelled only before it is sent and between its
-   * attempts: an attempt on the shared stream continues, and its promise waits for the answer or the deadline.
+   * attempts: an attempt on the shared stream continues, and its promise waits for the answer or the
+   * deadline.
    */
   signal?: AbortSignal | undefined;
   /**

@@ -26,7 +26,8 @@ interface WorkerStack {
 /**
  * Vitest's global set-up of the `e2e` project: real stacks, on free ports, with state that is thrown away.
  * Each of vitest's workers has one of its own, started when the worker asks for it: its files run on it one
- * after the other. The services connect to Postgres through the PgBouncer that CS_TEST_PGBOUNCER names, if any.
+ * after the other. Their services connect to Postgres through the PgBouncer that CS_TEST_PGBOUNCER names, if
+ * any.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "countersign-e2e-"));
