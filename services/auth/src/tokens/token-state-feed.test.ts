@@ -15,6 +15,8 @@ let reads: string[];
 let failing: boolean;
 /** Whether only the first page of several can be read. */
 let losesPages: boolean;
+/** Milliseconds of reading a page. */
+let pageMs: number;
 let stop: AbortController;
 let feed: ReturnType<typeof createTokenStateFeed>;
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
@@ -29,6 +31,7 @@ const positions = () => [next - 1n, ...Array(255).fill(0n)].join();
 beforeEach(() => {
   vi.useFakeTimers();
   [written, next, reads, failing, losesPages, stop] = [[], 100n, [], false, false, new AbortController()];
+  pageMs = 0;
   feed = createTokenStateFeed({
     store: {
       async readPositions() {
@@ -39,6 +42,7 @@ beforeEach(() => {
       async readPage(since, after) {
         reads.push(since === undefined ? "whole" : "changes");
         if (losesPages && after) throw new Error("no database");
+        if (pageMs > 0) await new Promise((read) => setTimeout(read, pageMs));
         const known = BigInt(after?.position ?? (since ?? "0").split(",")[0]!);
         const [first, second] = written.filter(({ position }) => position > known);
         if (!first) return { entries: Buffer.alloc(0) };
@@ -194,6 +198,14 @@ it("completes no part of a whole state with changes, where commits were lost and
   await pass(1_100);
   expect(received[0]).toMatchObject({ reset: true, complete: false });
   expect(sessions()).toEqual(["one", "two", "three", "four"]);
+});
+
+it("says of an empty state that it is the whole one, also where it took longer to read than a heartbeat", async () => {
+  pageMs = 1_500;
+  const { received } = watcher(`${positions()}.0`);
+  await pass(3_000);
+  expect(received[0]).toMatchObject({ reset: true, complete: true, tokenKeys: [{ kid: "k1" }] });
+  expect(received.slice(1).map(({ reset }) => reset)).not.toContain(true);
 });
 
 it("gives a watcher that is slower than the reader all that it lacks", async () => {

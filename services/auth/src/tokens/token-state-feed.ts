@@ -173,6 +173,8 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
     async *watch(cursor: string, signal: AbortSignal): AsyncGenerator<WatchResponse> {
       let since = parseCursor(cursor, clock.now());
       let sentKeys = "";
+      /** Whether the next message says that the whole state follows. */
+      let reset = since === undefined;
       // A watcher finds everything that was committed before it came in its first complete message.
       let after = started;
       joined.abort();
@@ -182,8 +184,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         after = read.number;
         const changes = since === undefined ? undefined : changesSince(read, since);
         // Until all of the whole state has been sent, with the token keys: changes would not complete a part.
-        if (changes === undefined) [since, sentKeys] = [undefined, ""];
-        let reset = changes === undefined;
+        if (changes === undefined) [since, sentKeys, reset] = [undefined, "", true];
         try {
           for await (const entries of changes ?? wholeState(read)) {
             yield { cursor: "", reset, complete: false, tokenKeys: [], entries };
@@ -200,7 +201,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         const kids = read.tokenKeys.map(({ kid }) => kid).join();
         const tokenKeys = kids === sentKeys ? [] : read.tokenKeys;
         yield { cursor: read.cursor, reset, complete: true, tokenKeys, entries: NO_ENTRIES };
-        sentKeys = kids;
+        [sentKeys, reset] = [kids, false];
       }
     },
   };
