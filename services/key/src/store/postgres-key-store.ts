@@ -114,13 +114,14 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
     },
     touch: (accountId, key, usedAt) => touch({ accountId, key, usedAt }),
     async alertsDue(now, limit) {
+      // Not `distinct`, for which Prisma reads all rows that are due.
       const rows = await prisma.registration.findMany({
         where: { alertAt: { lte: now } },
         select: { accountId: true },
-        distinct: ["accountId"],
+        orderBy: { alertAt: "asc" },
         take: limit,
       });
-      return rows.map(({ accountId }) => accountId);
+      return [...new Set(rows.map(({ accountId }) => accountId))];
     },
   };
 }
