@@ -1,29 +1,21 @@
 import { createHash } from "node:crypto";
-import type { ServiceName } from "@countersign/build/paths.ts";
+import { services } from "@countersign/build/paths.ts";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
-import { openPostgres, type PoolOptions, type Postgres, sql } from "@countersign/postgres";
+import { openPostgres, type PoolOptions, sql } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
-import { deleteExpiredRows as deleteOfAccount } from "../../services/account/src/store/delete-expired-rows.ts";
-import { deleteExpiredRows as deleteOfAuth } from "../../services/auth/src/store/delete-expired-rows.ts";
-import { PrismaClient as DevicePrisma } from "../../services/device/src/store/generated/client.ts";
-import { prismaDeliveryStore } from "../../services/device/src/store/prisma-delivery-store.ts";
-import { prismaTwoFactorStore } from "../../services/device/src/store/prisma-two-factor-store.ts";
 import { createAuditLog } from "../../services/signer/src/audit/audit-log.ts";
 import { certificateText } from "../../services/signer/src/audit/batch.ts";
 import { startCheckpointer } from "../../services/signer/src/audit/checkpointer.ts";
-import { deleteExpiredRows as deleteOfSigner } from "../../services/signer/src/store/delete-expired-rows.ts";
-import { PrismaClient as SignerPrisma } from "../../services/signer/src/store/generated/client.ts";
 import { postgresAuditStore } from "../../services/signer/src/store/postgres-audit-store.ts";
 import { prismaCheckpointStore } from "../../services/signer/src/store/prisma-checkpoint-store.ts";
-import { GROWING, TRAFFIC } from "./year-traffic.ts";
+import { createYearJobs, type Databases } from "./year-jobs.ts";
+import { GROWING, PAST_RETENTION, SIGN_UPS, TRAFFIC } from "./year-traffic.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const MONTHS = 12;
 const BEGIN = Date.UTC(2026, 0, 1);
 const monthAt = (month: number) => new Date(BEGIN + month * 28 * DAY_MS);
-const SERVICES = ["auth", "device", "account", "signer"] as const satisfies ServiceName[];
-type Service = (typeof SERVICES)[number];
-export type Urls = Readonly<Record<Service, string>>;
+export type Urls = Readonly<Record<(typeof services)[number], string>>;
 
 /** The rows of a table after the jobs of the fourth and of the last month, and its size in the end. */
 export interface TableSize {
@@ -31,6 +23,8 @@ export interface TableSize {
   readonly early: number;
   readonly late: number;
   readonly kib: number;
+  /** Rows that the jobs have deleted in the whole year. */
+  readonly deleted: number;
 }
 /** Milliseconds: a job's longest run in the first and in the last quarter, and its longest statement. */
 export interface JobTime {
@@ -51,23 +45,6 @@ const MAX_STATEMENT_MS = 5_000;
 const MAX_GROWTH = 2;
 const NOISE_MS = 500;
 
-/** Returns the same database, with the longest statement kept in `job`. */
-function timed(postgres: Postgres, job: () => JobTime): Postgres {
-  const measure = async <T>(work: Promise<T>): Promise<T> => {
-    const began = performance.now();
-    try {
-      return await work;
-    } finally {
-      job().statement = Math.max(job().statement, performance.now() - began);
-    }
-  };
-  return {
-    ...postgres,
-    query: (statement) => measure(postgres.query(statement)),
-    execute: (statement) => measure(postgres.execute(statement)),
-  };
-}
-
 /**
  * Writes a year of traffic of `accounts` accounts and `starts` starts of signer processes a day through
  * the real schemas, and runs the real periodic jobs after each month, on the backlog of all of it; the audit
@@ -75,21 +52,21 @@ function timed(postgres: Postgres, job: () => JobTime): Postgres {
  */
 export async function simulateYear(urls: Urls, accounts: number, starts: number, say: (line: string) => void) {
   const open = (options?: PoolOptions) =>
-    Object.fromEntries(SERVICES.map((name) => [name, openPostgres(urls[name], options)])) as Record<Service, Postgres>;
+    Object.fromEntries(services.map((name) => [name, openPostgres(urls[name], options)])) as Databases;
   const databases = open();
   const writers = open({ connections: 1, timeouts: { statementMs: 0, queryMs: 600_000 } });
-  const jobs = new Map<string, JobTime>();
+  const times = new Map<string, JobTime>();
   let current: JobTime = { job: "", early: 0, late: 0, statement: 0 };
-  const measured = (service: Service) => timed(databases[service], () => current);
-  const device = new DevicePrisma({ adapter: databases.device.adapter });
-  const signer = new SignerPrisma({ adapter: databases.signer.adapter });
   const problems: string[] = [];
   let now = monthAt(0);
   const clock = { now: () => now };
+  const { jobs, signer, close } = createYearJobs(databases, clock, (ms) => {
+    current.statement = Math.max(current.statement, ms);
+  });
 
   async function run(job: string, month: number, work: () => Promise<unknown>): Promise<void> {
-    current = jobs.get(job) ?? { job, early: 0, late: 0, statement: 0 };
-    jobs.set(job, current);
+    current = times.get(job) ?? { job, early: 0, late: 0, statement: 0 };
+    times.set(job, current);
     for (let isMore: unknown = true; isMore === true; ) {
       const began = performance.now();
       isMore = await work();
@@ -98,17 +75,6 @@ export async function simulateYear(urls: Urls, accounts: number, starts: number,
       if (month >= MONTHS - MONTHS / 4) current.late = Math.max(current.late, ms);
     }
   }
-
-  const requests = prismaTwoFactorStore(device);
-  const deliveries = prismaDeliveryStore(device);
-  const ago = (days: number) => new Date(now.getTime() - days * DAY_MS);
-  const housekeeping: Record<string, () => Promise<unknown>> = {
-    "auth: housekeeping": () => deleteOfAuth(measured("auth"))(now),
-    "account: housekeeping": () => deleteOfAccount(measured("account"))(now),
-    "signer: housekeeping": () => deleteOfSigner(measured("signer"))(now),
-    "device: forget requests": () => requests.forget(ago(30)),
-    "device: forget deliveries": () => deliveries.forgetDeliveries(ago(8)),
-  };
 
   const auditKey = generateKeyPair();
   const logger = createLogger({ name: "year", level: "silent" });
@@ -157,29 +123,45 @@ export async function simulateYear(urls: Urls, accounts: number, starts: number,
     });
   }
 
-  const sizes = async (): Promise<Map<string, { rows: number; kib: number }>> => {
-    const found = new Map<string, { rows: number; kib: number }>();
-    for (const name of SERVICES) {
+  type Size = Pick<TableSize, "kib" | "deleted"> & { rows: number };
+  const sizes = async (): Promise<Map<string, Size>> => {
+    const found = new Map<string, Size>();
+    for (const name of services) {
       await writers[name].execute(sql`VACUUM ANALYZE`);
-      const tables = await databases[name].query<{ table: string; kib: number }>(sql`
-        SELECT relname AS table, (pg_total_relation_size(oid) / 1024)::int AS kib FROM pg_class
-        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT LIKE '\\_prisma%'`);
-      for (const { table, kib } of tables) {
+      const tables = await databases[name].query<Omit<Size, "rows"> & { table: string }>(sql`
+        SELECT relname AS table, (pg_total_relation_size(relid) / 1024)::int AS kib, n_tup_del::int AS deleted
+        FROM pg_stat_user_tables WHERE relname NOT LIKE '\\_prisma%'`);
+      for (const { table, ...size } of tables) {
         const text = `SELECT count(*)::int AS rows FROM "${table}"`;
         const [row] = await databases[name].query<{ rows: number }>({ name: `count ${table}`, text, values: [] });
-        if (row!.rows > 0) found.set(`${name}.${table}`, { rows: row!.rows, kib });
+        if (row!.rows + size.deleted > 0) found.set(`${name}.${table}`, { rows: row!.rows, ...size });
       }
     }
     return found;
   };
 
-  let early = new Map<string, { rows: number; kib: number }>();
-  for (let month = 0; month < MONTHS; month += 1) {
-    for (const name of SERVICES)
-      for (const [i, text] of TRAFFIC[name]!.entries()) {
-        now = monthAt(month);
-        await writers[name].execute({ name: `${name} ${i}`, text, values: [now, accounts, month] });
+  /** Runs a month's statements, or those of the sign-ups. */
+  async function write(what: string, statements: typeof TRAFFIC, month: number): Promise<void> {
+    const values = [monthAt(month), accounts, month];
+    const ofService = async (name: keyof Urls) => {
+      for (const [i, text] of statements[name].entries())
+        await writers[name].execute({ name: `${what} ${i}`, text, values });
+    };
+    await Promise.all(services.map(ofService));
+  }
+  async function checkRetention(): Promise<void> {
+    for (const name of services)
+      for (const [table, condition] of PAST_RETENTION[name]) {
+        const text = `SELECT count(*)::int AS count FROM ${table} WHERE ${condition.replaceAll("$1", "$1::timestamptz")}`;
+        const [row] = await writers[name].query<{ count: number }>({ name: `late ${table}`, text, values: [now] });
+        if (row!.count > 0) problems.push(`${name}.${table} has ${row!.count} rows past their retention`);
       }
+  }
+
+  let early = new Map<string, Size>();
+  await write("sign-ups", SIGN_UPS, 0);
+  for (let month = 0; month < MONTHS; month += 1) {
+    await write("traffic", TRAFFIC, month);
     for (let day = 0; day < 28; day += 1) {
       now = new Date(monthAt(month).getTime() + day * DAY_MS);
       for (let i = 0; i < starts; i += 1) await startProcess();
@@ -189,32 +171,32 @@ export async function simulateYear(urls: Urls, accounts: number, starts: number,
       });
     }
     now = monthAt(month + 1);
-    for (const [job, work] of Object.entries(housekeeping)) await run(job, month, work);
-    say(
-      `month ${month + 1}: ${[...jobs.values()].map((each) => `${each.job} ${Math.round(each.statement)} ms`).join(", ")}`,
-    );
+    for (const [job, work] of Object.entries(jobs)) await run(job, month, work);
+    await checkRetention();
+    const took = [...times.values()].map(({ job, statement }) => `${job} ${Math.round(statement)} ms`);
+    say(`month ${month + 1}, longest statements: ${took.join(", ")}`);
     if (month === 3) early = await sizes();
   }
   const late = await sizes();
-  await device.$disconnect();
-  await signer.$disconnect();
-  for (const each of [databases, writers]) for (const name of SERVICES) await each[name].close();
+  await close();
+  for (const each of [databases, writers]) for (const name of services) await each[name].close();
 
-  const tables = [...late].map(([table, { rows, kib }]) => ({
+  const tables = [...late].map(([table, { rows, kib, deleted }]) => ({
     table,
     early: early.get(table)?.rows ?? 0,
     late: rows,
     kib,
+    deleted,
   }));
   for (const { table, early: before, late: after } of tables)
     if (!GROWING.has(table.split(".")[1]!) && after > before * 1.1 + 10)
       problems.push(`${table} grew from ${before} rows in month 4 to ${after} in month 12`);
-  for (const { job, early: before, late: after, statement } of jobs.values()) {
+  for (const { job, early: before, late: after, statement } of times.values()) {
     if (statement > MAX_STATEMENT_MS) problems.push(`a statement of ${job} took ${Math.round(statement)} ms`);
     if (after > before * MAX_GROWTH + NOISE_MS)
       problems.push(
         `${job} took ${Math.round(before)} ms in the first quarter and ${Math.round(after)} ms in the last`,
       );
   }
-  return { tables, jobs: [...jobs.values()], problems } satisfies Year;
+  return { tables, jobs: [...times.values()], problems } satisfies Year;
 }

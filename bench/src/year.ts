@@ -2,20 +2,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Failure, reportFailure } from "@countersign/build/fail.ts";
+import { services } from "@countersign/build/paths.ts";
 import { createDatabases } from "@countersign/local-stack/databases.ts";
 import { freePort } from "@countersign/local-stack/ports.ts";
 import { postgresHome, startPostgres } from "@countersign/local-stack/postgres.ts";
 import { migrate } from "@countersign/migrations/migrate.ts";
 import { command, runCommand } from "@countersign/runtime/command.ts";
-import { simulateYear, type Year } from "./simulate-year.ts";
+import { simulateYear, type Urls, type Year } from "./simulate-year.ts";
 import { RATES } from "./year-traffic.ts";
 
 const row = (...cells: unknown[]) => `| ${cells.join(" | ")} |`;
 
 function print({ tables, jobs, problems }: Year): void {
-  console.log(row("table", "rows, month 4", "rows, month 12", "MiB"));
-  console.log(row("---", "---", "---", "---"));
-  for (const { table, early, late, kib } of tables) console.log(row(table, early, late, (kib / 1024).toFixed(1)));
+  console.log(row("table", "rows, month 4", "rows, month 12", "MiB", "deleted in the year"));
+  console.log(row("---", "---", "---", "---", "---"));
+  for (const { table, early, late, kib, deleted } of tables)
+    console.log(row(table, early, late, (kib / 1024).toFixed(1), deleted));
   console.log(`\n${row("job", "longest run, months 1 to 3, ms", "months 10 to 12, ms", "longest statement, ms")}`);
   console.log(row("---", "---", "---", "---"));
   for (const { job, early, late, statement } of jobs)
@@ -42,10 +44,8 @@ const year = command({
     });
     try {
       await createDatabases(postgres);
-      const services = ["auth", "device", "account", "signer"] as const;
       for (const name of services) await migrate(name, postgres.urlOf(name));
-      const [auth, device, account, signer] = services.map((name) => postgres.urlOf(name));
-      const urls = { auth: auth!, device: device!, account: account!, signer: signer! };
+      const urls = Object.fromEntries(services.map((name) => [name, postgres.urlOf(name)])) as Urls;
       print(await simulateYear(urls, Number(values.accounts), Number(values.starts), console.error));
     } finally {
       await postgres.child.stop();
@@ -54,4 +54,4 @@ const year = command({
   },
 });
 
-await runCommand("node bench/src/year.ts", [year], reportFailure);
+await runCommand("npm run simulate-year --", [year], reportFailure);

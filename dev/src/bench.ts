@@ -11,9 +11,18 @@ export async function bench(args: string[]): Promise<number> {
   await generate();
   await ensureTools((line) => console.error(line));
   await ensureCadenceParser((line) => console.error(line));
+  return run("bench/src/main.ts", args);
+}
+
+/** `npm run simulate-year`: needs the databases' generated code only. */
+export async function simulateYear(args: string[]): Promise<number> {
+  await generate();
+  return run("bench/src/year.ts", args);
+}
+
+function run(file: string, args: string[]): Promise<number> {
   // The services' flag, so that the floors are compared fairly.
-  const command = [NO_PRETENURING, join(root, "bench/src/main.ts"), ...args];
-  const child = spawn(process.execPath, command, { cwd: root, stdio: "inherit" });
+  const child = spawn(process.execPath, [NO_PRETENURING, join(root, file), ...args], { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
-  return new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
+  return new Promise((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
 }

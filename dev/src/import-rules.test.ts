@@ -69,6 +69,7 @@ const refused: [rule: string, file: string, source: string][] = [
   ],
   ["inside-of-service/bench", "bench/src/audit-verify.ts", 'import { s } from "../../services/signer/src/store/s.ts";'],
   ["inside-of-service/year", "bench/src/simulate-year.ts", 'import { s } from "../../services/auth/src/domain/s.ts";'],
+  ["inside-of-service/year-jobs", "bench/src/year-jobs.ts", 'import { s } from "../../services/key/src/domain/s.ts";'],
   ["key-material", "services/signer/src/keys.ts", 'import { seal } from "./vault/keystore.ts";'],
   ["key-material", "tests/faults/keys.ts", 'import { seal } from "../../services/signer/src/vault/keystore.ts";'],
   ["postgres-connections", "packages/events/src/connections.ts", 'import pg from "pg";'],

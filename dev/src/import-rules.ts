@@ -105,8 +105,14 @@ const INSIDERS: readonly [name: string, from: string, to: string, why: string][]
   [
     "year",
     "^bench/src/simulate-year\\.ts$",
-    "^services/(account|auth|device|signer)/src/(store|audit)/",
-    "Runs the periodic jobs of the services on a year of traffic.",
+    "^services/signer/src/(store|audit)/",
+    "Writes a year of traffic, also through the audit log.",
+  ],
+  [
+    "year-jobs",
+    "^bench/src/year-jobs\\.ts$",
+    "^services/([^/]+/src/(store|jobs)/|auth/src/tokens/token-keys\\.|key/src/domain/emit-unregistered-keys\\.)",
+    "Runs the periodic jobs of the services.",
   ],
 ];
 

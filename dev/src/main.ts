@@ -35,6 +35,11 @@ const commands: Command[] = [
   passingOn("bench -- [argument of the benchmark]…", "Prepares the stack, then runs the benchmark.", async (args) =>
     (await import("./bench.ts")).bench(args),
   ),
+  passingOn(
+    "simulate-year -- [--accounts <n>] [--starts <n>]",
+    "Runs the periodic jobs on a year of traffic.",
+    async (args) => (await import("./bench.ts")).simulateYear(args),
+  ),
   command({
     usage: "mutate -- [folder or file]…",
     about: "Changes one expression after the other and prints the changes that no unit test notices.",
