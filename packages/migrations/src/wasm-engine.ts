@@ -2,6 +2,7 @@ import type { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { PrismaPg } from "@prisma/adapter-pg";
 import {
@@ -83,12 +84,38 @@ async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
     for (const index of charColumns) result.columnTypes[index] = ColumnTypeEnum.Character;
     return result;
   };
-  // adapter-pg splits a script at every semicolon, also inside a function's body; Postgres itself parses it
-  // right.
-  adapter.executeScript = async (script) => {
-    await pool.query(script);
-  };
+  adapter.executeScript = (script) => runScript(pool, script);
   return adapter;
+}
+
+/** Milliseconds that a statement of a migration waits for a lock: everybody else waits behind it. */
+const LOCK_TIMEOUT_MS = 2_000;
+const RETRY_MS = 3_000;
+const GIVE_UP_MS = 300_000;
+const LOCK_NOT_AVAILABLE = "55P03";
+
+/**
+ * Runs a migration's script, which Postgres does as one transaction. Where a lock is not free in time, it
+ * changed nothing, lets the others pass, and runs again. adapter-pg would split the script at every
+ * semicolon, also inside of a function's body.
+ */
+async function runScript(pool: pg.Pool, script: string): Promise<void> {
+  // Of the session, not of the script: CREATE INDEX CONCURRENTLY must be its script's only statement.
+  await pool.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  try {
+    for (const end = performance.now() + GIVE_UP_MS; ; await sleep(RETRY_MS)) {
+      try {
+        await pool.query(script);
+        return;
+      } catch (error) {
+        if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error;
+        console.error("a migration waits for a lock; will retry");
+      }
+    }
+  } finally {
+    // The engine's own lock, for which migrations wait that run at the same time, has another limit.
+    await pool.query("SET lock_timeout = 0");
+  }
 }
 
 /**
