@@ -1,5 +1,5 @@
 import { AppError, createBatcher } from "@countersign/core";
-import { type Postgres, type Queries, sql, sqlFile } from "@countersign/postgres";
+import { type Postgres, type Queries, sql } from "@countersign/postgres";
 import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
 import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
 import { sessionCreatedRow, sessionReplacedRow } from "./events.ts";
@@ -41,8 +41,6 @@ export interface SessionStart {
 /** begun; or why not: a key is blocked, the challenge is used, or the passkey's counter has not grown. */
 export type SessionOutcome = "begun" | "blocked" | "used" | "old-counter";
 
-const beginStatement = sqlFile(new URL("../../sql/begin-sessions.sql", import.meta.url));
-
 const bytea = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString("hex")}`;
 
 function toMember({ session, requestId, challenge, counter }: SessionStart): object {
@@ -62,33 +60,14 @@ function toMember({ session, requestId, challenge, counter }: SessionStart): obj
 }
 
 /**
- * Locks the access of those accounts that no other transaction has locked, and returns their ids. The
- * transaction reads no table as a whole any more: a plan that was made while the tables were small would.
+ * Begins sessions of different accounts, except of those that another transaction has locked. See the
+ * migration of `begin_sessions`.
  */
-async function lockFreeAccess(tx: Queries, accountIds: readonly string[]): Promise<Set<string>> {
-  const rows = await tx.query<{ account_id: string }>(sql`
-    SELECT account_id, set_config('enable_seqscan', 'off', true) FROM account_access
-    WHERE account_id = ANY(${accountIds}::uuid[]) FOR UPDATE SKIP LOCKED`);
-  return new Set(rows.map(({ account_id }) => account_id));
-}
-
-/** Begins sessions of different accounts, except of those that another transaction has locked. */
-async function beginFree(tx: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
-  const locked = await lockFreeAccess(
-    tx,
-    starts.map(({ session }) => session.accountId),
-  );
-  const free = starts.filter(({ session }) => locked.has(session.accountId));
-  if (free.length === 0) return new Map();
-  const rows = await tx.query<{ id: string; outcome: SessionOutcome }>(
-    beginStatement({
-      members: JSON.stringify(free.map(toMember)),
-      maxAttempts: MAX_WRONG_ANSWERS,
-      endedForSeconds: ENDED_MS / 1000,
-      lastTokenSeconds: LAST_TOKEN_MS / 1000,
-    }),
-  );
-  return new Map(rows.map(({ id, outcome }) => [id, outcome]));
+async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
+  const rows = await on.query<{ session_id: string; outcome: SessionOutcome }>(sql`
+    SELECT session_id, outcome FROM begin_sessions(${JSON.stringify(starts.map(toMember))}::json,
+      ${MAX_WRONG_ANSWERS}::int, ${ENDED_MS}::float8 * interval '1 ms', ${LAST_TOKEN_MS}::float8 * interval '1 ms')`);
+  return new Map(rows.map(({ session_id, outcome }) => [session_id, outcome]));
 }
 
 /**
@@ -106,7 +85,7 @@ export async function beginSessionIn(tx: Queries, session: Session, requestId: s
 }
 
 /**
- * Returns a function that begins sessions: those that arrive while a transaction runs share the next one. A
+ * Returns a function that begins sessions: those that arrive while a statement runs share the next one. A
  * second session of an account, and one whose account is locked, begin in transactions of their own, so that
  * nobody waits for another account's lock.
  */
@@ -114,7 +93,7 @@ export function sessionBeginner(postgres: Postgres): (start: SessionStart) => Pr
   const alone = (start: SessionStart) => postgres.transaction((tx) => beginAlone(tx, start));
   const together = createBatcher<SessionStart, SessionOutcome | Promise<SessionOutcome>>(async (starts) => {
     const first = new Map(starts.toReversed().map((start) => [start.session.accountId, start]));
-    const outcomes = await postgres.transaction((tx) => beginFree(tx, [...first.values()]));
+    const outcomes = await beginFree(postgres, [...first.values()]);
     return starts.map((start) => outcomes.get(start.session.id) ?? alone(start));
   });
   return async (start) => together(start);

@@ -1,8 +1,24 @@
--- Begins sessions of several accounts, one of each, and returns what became of each. The transaction has
--- locked the accounts' access. A session may answer a challenge, with the counter of a passkey or without.
+-- Begins sessions of several accounts, one of each, and returns what became of each. Accounts whose access
+-- another transaction has locked are left out. A session may answer a challenge, with the counter of a
+-- passkey or without.
+--
+-- A function: its second statement must see all that was committed before the first one had its locks, and
+-- both together take one round trip. Its plans read no table as a whole: they were made while the tables were
+-- small.
+CREATE FUNCTION begin_sessions(members json, max_attempts int, ended_for interval, last_token interval)
+RETURNS TABLE (session_id uuid, outcome text) LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  locked uuid[];
+BEGIN
+locked := ARRAY(
+  SELECT account_id FROM account_access
+  WHERE account_id = ANY(ARRAY(SELECT (m.session).account_id FROM json_to_recordset(members) AS m(session session)))
+  FOR UPDATE SKIP LOCKED);
+RETURN QUERY
 WITH member AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(:members::json) AS m(session session, challenge text, sign_count bigint,
-    created outbox, ended outbox, ended_id_at int)),
+  SELECT * FROM json_to_recordset(members) AS m(session session, challenge text, sign_count bigint,
+    created outbox, ended outbox, ended_id_at int)
+  WHERE (m.session).account_id = ANY(locked)),
 -- Tables that grow are read by arrays of keys: a join may read a whole index while their statistics are old.
 blocked AS (
   SELECT * FROM blocked_key WHERE account_id = ANY(ARRAY(SELECT (session).account_id FROM member))),
@@ -17,7 +33,7 @@ free AS (
     AND (m.session).account_id NOT IN (SELECT account_id FROM gone)),
 live AS (
   SELECT data FROM challenge
-  WHERE data = ANY(ARRAY(SELECT challenge FROM free WHERE sign_count IS NOT NULL)) AND attempts < :maxAttempts::int),
+  WHERE data = ANY(ARRAY(SELECT challenge FROM free WHERE sign_count IS NOT NULL)) AND attempts < max_attempts),
 -- A counter that has not grown is of a copy, or of an answer that was overtaken.
 counted AS (
   INSERT INTO passkey_counter AS c (account_id, public_key, sign_count, updated_at)
@@ -30,7 +46,7 @@ used AS (
   DELETE FROM challenge
   WHERE data = ANY(ARRAY(SELECT challenge FROM free
       WHERE sign_count IS NULL OR (session).account_id IN (SELECT account_id FROM counted)))
-    AND attempts < :maxAttempts::int
+    AND attempts < max_attempts
   RETURNING data),
 opening AS MATERIALIZED (
   SELECT * FROM free WHERE challenge IS NULL OR challenge IN (SELECT data FROM used)),
@@ -49,7 +65,7 @@ replaced AS (
 -- and have positions as in store/write-token-state.ts.
 taken AS (
   SELECT get_byte(uuid_send(account_id), 15) AS bucket, id, ended_at FROM replaced
-  WHERE last_used_at > ended_at - make_interval(secs => :lastTokenSeconds::int)),
+  WHERE last_used_at > ended_at - last_token),
 head AS (
   INSERT INTO token_state_head AS h (bucket, position)
   SELECT DISTINCT bucket, (date_part('epoch', statement_timestamp()) * 1000)::bigint FROM taken ORDER BY bucket
@@ -57,7 +73,7 @@ head AS (
   RETURNING bucket, position),
 sent AS (
   INSERT INTO token_state_entry (bucket, kind, subject, active, until, position)
-  SELECT bucket, 'session', id::text, true, ended_at + make_interval(secs => :endedForSeconds::int), position
+  SELECT bucket, 'session', id::text, true, ended_at + ended_for, position
   FROM taken JOIN head USING (bucket)
   ON CONFLICT DO NOTHING),
 begun AS (
@@ -75,4 +91,6 @@ SELECT (m.session).id, CASE
   WHEN NOT EXISTS (SELECT FROM free WHERE (free.session).id = (m.session).id) THEN 'blocked'
   WHEN m.challenge IN (SELECT data FROM live) THEN 'old-counter'
   ELSE 'used' END AS outcome
-FROM member AS m LEFT JOIN begun ON begun.id = (m.session).id
+FROM member AS m LEFT JOIN begun ON begun.id = (m.session).id;
+END
+$$;
