@@ -73,6 +73,9 @@ function allowed(fields: ReadonlySet<string>, line: Record<string, unknown>): Re
   return kept;
 }
 
+/** Lines of this time, or 4 KiB, are written together: a write for each is a quarter of what a line costs. */
+const FLUSH_MS = 100;
+
 export interface LoggerOptions {
   name: string;
   /** trace, debug, info, warn, error, fatal or silent. Default info. */
@@ -112,7 +115,10 @@ export function createLogger(options: LoggerOptions): Logger {
       },
     },
   };
-  const logger: Logger = pino(settings, options.destination ?? pino.destination({ dest: 1, sync: false }));
+  const logger: Logger = pino(
+    settings,
+    options.destination ?? pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: FLUSH_MS }),
+  );
   // pino does not inherit the formatter of bindings in children; children of children inherit what is set
   // here.
   const child = logger.child;
