@@ -7,7 +7,7 @@ import {
   type SignInService,
 } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { TwoFactorAuth } from "@countersign/proto/device/v1/two_factor.ts";
-import { type Handlers, type RpcClient, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
+import { type Handlers, publicKeyFromProto, type RpcClient, requireToken } from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { type Answerer, type IssueChallengeOptions, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
 import { type Answer, type RespondChallengeOptions, respondChallenge } from "../domain/sign-in/respond-challenge.ts";
@@ -97,7 +97,10 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
   };
 }
 
-/** Returns the key that is to answer the challenge. Errors: InvalidRequest, InvalidPublicKey. */
+/**
+ * Returns the key that is to answer the challenge: one that is not on its curve is not registered.
+ * Errors: InvalidRequest, InvalidPublicKey.
+ */
 function answererFrom({
   challengeType,
   publicKey,
@@ -105,9 +108,9 @@ function answererFrom({
 }: Pick<IssueChallengeRequest, "challengeType" | "publicKey" | "passkeyUsername">): Answerer {
   switch (challengeType) {
     case ChallengeType.CHALLENGE_TYPE_DEVICE_KEY:
-      return { type: "device-key", publicKey: validPublicKeyFromProto(publicKey, "/publicKey") };
+      return { type: "device-key", publicKey: publicKeyFromProto(publicKey, "/publicKey") };
     case ChallengeType.CHALLENGE_TYPE_PASSKEY: {
-      if (publicKey) return { type: "passkey", publicKey: validPublicKeyFromProto(publicKey, "/publicKey") };
+      if (publicKey) return { type: "passkey", publicKey: publicKeyFromProto(publicKey, "/publicKey") };
       const username = nameFrom(passkeyUsername, "/passKey/username");
       if (username !== "") return { type: "passkey", username };
       throw invalidField("/publicKey", "a key or a username is needed");
