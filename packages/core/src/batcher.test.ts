@@ -44,3 +44,16 @@ it("fails all items of a failed write, and continues with the next", async () =>
   failing = false;
   await write(2);
 });
+
+it("with a wait, writes items of that time together", async () => {
+  const batches: number[][] = [];
+  const run = async (items: readonly number[]) => {
+    batches.push([...items]);
+    return [];
+  };
+  const write = createBatcher<number, void>(run, undefined, 50);
+  const first = write(1);
+  await new Promise(setImmediate);
+  await Promise.all([first, write(2)]);
+  expect(batches).toEqual([[1, 2]]);
+});

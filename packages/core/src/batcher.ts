@@ -15,17 +15,19 @@ export type Batcher<T, R> = (item: T, key?: string) => Promise<R>;
 /**
  * Runs items in batches: items that arrive in one turn of the event loop, and those that arrive while a batch
  * of their key runs, share the next one, with one statement and one flush. `run` returns a result for each
- * item.
+ * item. With `waitMs`, a batch begins so many milliseconds after its first item: for items that nobody waits
+ * for.
  */
 export function createBatcher<T, R>(
   run: (items: readonly T[], key: string) => Promise<readonly R[]>,
   maxItems = 500,
+  waitMs = 0,
 ): Batcher<T, R> {
   const queues = new Map<string, Waiting<T, R>[]>();
 
   async function drain(key: string, queue: Waiting<T, R>[]): Promise<void> {
     // The answers of one batch continue in one turn: together they are the next batch of what they do next.
-    await new Promise(setImmediate);
+    await new Promise<void>((resolve) => void (waitMs > 0 ? setTimeout(resolve, waitMs) : setImmediate(resolve)));
     while (queue.length > 0) {
       const batch = queue.splice(0, maxItems);
       try {

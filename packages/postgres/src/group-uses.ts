@@ -21,10 +21,13 @@ const idOf = ({ accountId, key }: KeyUse): string => `${accountId} ${key.algorit
 /**
  * Records uses of keys; uses that arrive while a statement runs share the next one, since every sign-in
  * records one. Keys are sorted, so that replicas do not deadlock. `write` may return a result for each row,
- * which is the result of all uses of its key.
+ * which is the result of all uses of its key. `waitMs`: see createBatcher.
  */
-export function groupUses<R = void>(write: (uses: LatestUses) => Promise<readonly R[]>): Batcher<KeyUse, R> {
-  return createBatcher<KeyUse, R>(async (uses) => {
+export function groupUses<R = void>(
+  write: (uses: LatestUses) => Promise<readonly R[]>,
+  waitMs?: number,
+): Batcher<KeyUse, R> {
+  async function record(uses: readonly KeyUse[]): Promise<R[]> {
     const latest = new Map<string, KeyUse>();
     for (const use of uses) {
       const id = idOf(use);
@@ -40,5 +43,6 @@ export function groupUses<R = void>(write: (uses: LatestUses) => Promise<readonl
     });
     const resultOf = new Map(sorted.map((use, i) => [idOf(use), results[i] as R]));
     return uses.map((use) => resultOf.get(idOf(use)) as R);
-  });
+  }
+  return createBatcher(record, undefined, waitMs);
 }

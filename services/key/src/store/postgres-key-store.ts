@@ -70,6 +70,9 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
 
 const findByKey = sqlFile(new URL("../../sql/find-by-key.sql", import.meta.url));
 
+/** Uses of so many milliseconds are written together. A process that is killed loses them: they decide nothing. */
+const USES_MS = 500;
+
 type KeyQuery = { accountId: string; chainName: string } & PublicKey;
 
 /** Keeps registrations in Postgres. Every sign-in finds its key twice and notes its use, without Prisma. */
@@ -81,7 +84,7 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
       WHERE t.account_id = n.id AND t.account_algorithm = n.algorithm AND t.account_key = n.key AND t.revoked_at IS NULL
         AND (t.last_used_at IS NULL OR t.last_used_at < n.used_at)`);
     return [];
-  });
+  }, USES_MS);
   const find = createBatcher<KeyQuery, Registration[]>(async (queries) => {
     const rows = await postgres.query<Row & { at: number }>(
       findByKey({
