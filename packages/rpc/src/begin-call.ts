@@ -3,11 +3,16 @@ import {
   type GrpcCodeName,
   insufficientScope,
   isAppError,
+  type Logger,
   newTrace,
   parseTraceParent,
   REASONS,
+  type Reason,
+  type Span,
   startSpan,
+  type TraceParent,
   toAppError,
+  type VerifiedToken,
 } from "@countersign/core";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import { callerOf } from "./caller.ts";
@@ -55,136 +60,206 @@ function deadlineOf(call: IncomingCall, limitMs: number | undefined): Date | und
 }
 
 /**
- * Begins every RPC: its deadline runs, its caller may cancel it, and stopping the server ends it. It is not
+ * Begins an RPC: its deadline runs, its caller may cancel it, and stopping the server ends it. It is not
  * checked yet: `authorize` does that.
  */
-export function beginCall(
+export const beginCall = (
   runtime: ServerRuntime,
   rpc: string,
   call: IncomingCall,
   kind: { stream: boolean; quiet?: boolean },
-): ServerCallState {
-  const { options, runningCalls } = runtime;
-  const { metadata } = call;
-  const started = performance.now();
-  const requestId = requestIdFrom(singleValue(metadata, REQUEST_ID));
-  const parent = parseTraceParent(singleValue(metadata, TRACEPARENT));
-  // Streams last for hours, and health checks are of no request: they have no span.
-  const span = kind.stream || kind.quiet ? undefined : startSpan(rpc, { kind: "server", parent });
-  const trace = span?.trace ?? newTrace(parent);
-  const limitMs = kind.stream ? undefined : (options.deadlines?.[rpc] ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS);
-  const deadline = deadlineOf(call, limitMs);
-  const abort = new AbortController();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  // It may reject while nothing waits for it.
-  aborted.catch(() => undefined);
-  let caller: string | undefined;
-  const logger = () => options.logger.child({ requestId, traceId: trace.traceId, rpc, caller });
-  let timer: NodeJS.Timeout | undefined;
-  let tokenTimer: NodeJS.Timeout | undefined;
-  let ended = false;
+): ServerCallState => new ServerCall(runtime, rpc, call, kind);
 
-  const stop = (error: AppError) => {
-    reject(error);
-    abort.abort(error);
-  };
-  const running: RunningCall = { id: 0, stop: () => stop(new AppError("Unavailable")) };
-  const onCancelled = () => {
-    const late = deadline !== undefined && Date.now() >= deadline.getTime();
-    stop(
-      new AppError(late ? "DeadlineExceeded" : "Unavailable", { detail: late ? undefined : "The caller went away" }),
-    );
-  };
-  call.on("cancelled", onCancelled);
-  runningCalls.add(running);
-  // setTimeout takes at most 2^31 - 1 milliseconds.
-  if (deadline !== undefined) {
-    const left = Math.min(Math.max(deadline.getTime() - Date.now(), 0), 2 ** 31 - 1);
-    timer = setTimeout(() => stop(new AppError("DeadlineExceeded")), left);
+const ignore = (): void => undefined;
+const stopLate = (call: ServerCall): void => call.stopWith(new AppError("DeadlineExceeded"));
+
+/**
+ * A class: V8 makes functions that are written as members of an object literal in the old generation of its
+ * heap, and each would keep its call and all that this refers to alive until the whole heap is marked.
+ */
+class ServerCall implements ServerCallState, RunningCall {
+  id = 0;
+  readonly aborted: Promise<never>;
+  readonly #runtime: ServerRuntime;
+  readonly #rpc: string;
+  readonly #call: IncomingCall;
+  readonly #kind: { stream: boolean; quiet?: boolean };
+  readonly #started = performance.now();
+  readonly #requestId: string;
+  readonly #span: Span | undefined;
+  readonly #trace: TraceParent;
+  readonly #deadline: Date | undefined;
+  readonly #abort = new AbortController();
+  readonly #reject: (error: AppError) => void;
+  readonly #onCancelled = () => this.#cancel();
+  #caller: string | undefined;
+  #ownLogger: Logger | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #tokenTimer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  constructor(runtime: ServerRuntime, rpc: string, call: IncomingCall, kind: { stream: boolean; quiet?: boolean }) {
+    this.#runtime = runtime;
+    this.#rpc = rpc;
+    this.#call = call;
+    this.#kind = kind;
+    const { options, runningCalls } = runtime;
+    this.#requestId = requestIdFrom(singleValue(call.metadata, REQUEST_ID));
+    const parent = parseTraceParent(singleValue(call.metadata, TRACEPARENT));
+    // Streams last for hours, and health checks are of no request: they have no span.
+    this.#span = kind.stream || kind.quiet ? undefined : startSpan(rpc, { kind: "server", parent });
+    this.#trace = this.#span?.trace ?? newTrace(parent);
+    const limitMs = kind.stream ? undefined : (options.deadlines?.[rpc] ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+    this.#deadline = deadlineOf(call, limitMs);
+    const { promise, reject } = Promise.withResolvers<never>();
+    // It may reject while nothing waits for it.
+    promise.catch(ignore);
+    this.aborted = promise;
+    this.#reject = reject;
+    call.on("cancelled", this.#onCancelled);
+    runningCalls.add(this);
+    // setTimeout takes at most 2^31 - 1 milliseconds.
+    if (this.#deadline !== undefined) {
+      const left = Math.min(Math.max(this.#deadline.getTime() - Date.now(), 0), 2 ** 31 - 1);
+      this.#timer = setTimeout(stopLate, left, this);
+    }
   }
 
-  const verify = (rule: PeerRule, raw: string) => {
-    if (options.tokenVerifier === undefined) throw new Error(`${rpc} has no token verifier`);
-    const token = options.tokenVerifier.verify(raw);
+  stop(): void {
+    this.stopWith(new AppError("Unavailable"));
+  }
+
+  stopWith(error: AppError): void {
+    this.#reject(error);
+    this.#abort.abort(error);
+  }
+
+  #cancel(): void {
+    const late = this.#deadline !== undefined && Date.now() >= this.#deadline.getTime();
+    this.stopWith(
+      new AppError(late ? "DeadlineExceeded" : "Unavailable", { detail: late ? undefined : "The caller went away" }),
+    );
+  }
+
+  /** Created when first used: most calls log nothing. */
+  get logger(): Logger {
+    const { traceId } = this.#trace;
+    const fields = { requestId: this.#requestId, traceId, rpc: this.#rpc, caller: this.#caller };
+    this.#ownLogger ??= this.#runtime.options.logger.child(fields);
+    return this.#ownLogger;
+  }
+
+  #verify(rule: PeerRule, raw: string): VerifiedToken {
+    const { tokenVerifier } = this.#runtime.options;
+    if (tokenVerifier === undefined) throw new Error(`${this.#rpc} has no token verifier`);
+    const token = tokenVerifier.verify(raw);
     if (!rule.scopes.has(token.scope)) throw insufficientScope([...rule.scopes], token.scope);
     return token;
-  };
-  const addOptionalToken = (context: CallContext, rule: PeerRule, raw: string | null) => {
+  }
+
+  #addOptionalToken(context: CallContext, rule: PeerRule, raw: string | null): CallContext {
     try {
       if (raw === null) throw new AppError("InvalidAccessToken");
-      context.token = verify(rule, raw);
+      context.token = this.#verify(rule, raw);
       context.rawToken = raw;
     } catch (error) {
       if (!isAppError(error)) throw error;
       context.tokenRefusal = error.reason;
     }
     return context;
-  };
+  }
 
-  return {
-    aborted,
-    run: (work) => (span === undefined ? work() : span.run(work)),
-    async authorize() {
-      caller = callerOf(call.getAuthContext(), options.peers.names);
-      const rule = options.peers.rule(rpc);
-      if (caller === undefined || rule === undefined || !rule.callers.has(caller))
-        throw new AppError("CallerNotAllowed");
-      const context: CallContext = {
-        caller,
-        requestId,
-        trace,
-        signal: abort.signal,
-        logger: logger(),
-      };
-      if (deadline !== undefined) context.deadline = deadline;
-      if (kind.stream) context.draining = runtime.draining;
-      const clientIp = caller === "gateway" ? clientIpFrom(metadata) : undefined;
-      if (clientIp !== undefined) context.clientIp = clientIp;
-      if (rule.token === "service") return context;
-      const raw = bearerFrom(metadata);
-      if (rule.token === "optional") return raw === undefined ? context : addOptionalToken(context, rule, raw);
-      if (raw === null) throw new AppError("InvalidAccessToken");
-      if (raw === undefined) throw new AppError("Unauthenticated");
-      context.token = verify(rule, raw);
-      context.rawToken = raw;
-      // A stream outlives the check of its token: the end of the session must end it too.
-      if (kind.stream) {
-        tokenTimer = setInterval(() => {
-          try {
-            verify(rule, raw);
-          } catch (error) {
-            stop(toAppError(error));
-          }
-        }, TOKEN_CHECK_MS);
-      }
-      return context;
-    },
-    fail(error) {
-      const appError = toAppError(error);
-      if (appError.reason === "Internal") logger().error({ err: appError.cause ?? appError }, "call failed");
-      // Converted, and not to Internal: `toAppError` recognized a lost connection.
-      else if (appError !== error) logger().warn({ err: appError.cause }, "call failed: connection to Postgres lost");
-      return appError;
-    },
-    end(code, error) {
-      if (ended) return;
-      ended = true;
-      clearTimeout(timer);
-      clearInterval(tokenTimer);
-      runningCalls.take(running.id);
-      call.off("cancelled", onCancelled);
-      // Stops work that the handler left running: its result has no recipient.
-      if (error !== undefined) abort.abort(error);
-      span?.end({ error: error?.reason, attributes: { "rpc.system": "grpc", "rpc.response.status_code": code } });
-      const milliseconds = performance.now() - started;
-      options.metrics.rpcServer.observe({ method: rpc, code }, milliseconds / 1000);
-      if (kind.quiet) return;
-      const line = { code, reason: error?.reason, durationMs: Math.round(milliseconds * 10) / 10 };
-      if (error !== undefined) logger().info(line, "call refused");
-      else if (options.logger.isLevelEnabled("debug")) logger().debug(line, "call answered");
-    },
-    endWith(error) {
-      this.end(REASONS[error.reason].grpc, error);
-    },
-  };
+  /** A stream outlives the check of its token: the end of the session must end it too. */
+  #checkToken(rule: PeerRule, raw: string): void {
+    try {
+      this.#verify(rule, raw);
+    } catch (error) {
+      this.stopWith(toAppError(error));
+    }
+  }
+
+  run<T>(work: () => T): T {
+    return this.#span === undefined ? work() : this.#span.run(work);
+  }
+
+  async authorize(): Promise<CallContext> {
+    const { options, draining } = this.#runtime;
+    const caller = callerOf(this.#call.getAuthContext(), options.peers.names);
+    this.#caller = caller;
+    const rule = options.peers.rule(this.#rpc);
+    if (caller === undefined || rule === undefined || !rule.callers.has(caller)) throw new AppError("CallerNotAllowed");
+    const context = new Context(this, caller, this.#requestId, this.#trace, this.#abort.signal);
+    if (this.#deadline !== undefined) context.deadline = this.#deadline;
+    if (this.#kind.stream) context.draining = draining;
+    const { metadata } = this.#call;
+    const clientIp = caller === "gateway" ? clientIpFrom(metadata) : undefined;
+    if (clientIp !== undefined) context.clientIp = clientIp;
+    if (rule.token === "service") return context;
+    const raw = bearerFrom(metadata);
+    if (rule.token === "optional") return raw === undefined ? context : this.#addOptionalToken(context, rule, raw);
+    if (raw === null) throw new AppError("InvalidAccessToken");
+    if (raw === undefined) throw new AppError("Unauthenticated");
+    context.token = this.#verify(rule, raw);
+    context.rawToken = raw;
+    if (this.#kind.stream) this.#tokenTimer = setInterval(() => this.#checkToken(rule, raw), TOKEN_CHECK_MS);
+    return context;
+  }
+
+  fail(error: unknown): AppError {
+    const appError = toAppError(error);
+    if (appError.reason === "Internal") this.logger.error({ err: appError.cause ?? appError }, "call failed");
+    // Converted, and not to Internal: `toAppError` recognized a lost connection.
+    else if (appError !== error) this.logger.warn({ err: appError.cause }, "call failed: connection to Postgres lost");
+    return appError;
+  }
+
+  end(code: GrpcCodeName, error?: AppError): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    clearInterval(this.#tokenTimer);
+    const { options, runningCalls } = this.#runtime;
+    runningCalls.take(this.id);
+    this.#call.off("cancelled", this.#onCancelled);
+    // Stops work that the handler left running: its result has no recipient.
+    if (error !== undefined) this.#abort.abort(error);
+    const attributes = { "rpc.system": "grpc", "rpc.response.status_code": code };
+    this.#span?.end({ error: error?.reason, attributes });
+    const milliseconds = performance.now() - this.#started;
+    options.metrics.rpcServer.observe({ method: this.#rpc, code }, milliseconds / 1000);
+    if (this.#kind.quiet) return;
+    const line = { code, reason: error?.reason, durationMs: Math.round(milliseconds * 10) / 10 };
+    if (error !== undefined) this.logger.info(line, "call refused");
+    else if (options.logger.isLevelEnabled("debug")) this.logger.debug(line, "call answered");
+  }
+
+  endWith(error: AppError): void {
+    this.end(REASONS[error.reason].grpc, error);
+  }
+}
+
+class Context implements CallContext {
+  readonly caller: string;
+  readonly requestId: string;
+  readonly trace: TraceParent;
+  readonly signal: AbortSignal;
+  readonly #call: ServerCall;
+  token?: VerifiedToken;
+  rawToken?: string;
+  tokenRefusal?: Reason;
+  clientIp?: string;
+  draining?: AbortSignal;
+  deadline?: Date;
+
+  constructor(call: ServerCall, caller: string, requestId: string, trace: TraceParent, signal: AbortSignal) {
+    this.#call = call;
+    this.caller = caller;
+    this.requestId = requestId;
+    this.trace = trace;
+    this.signal = signal;
+  }
+
+  get logger(): Logger {
+    return this.#call.logger;
+  }
 }
