@@ -9,7 +9,6 @@ import {
   newTrace,
   parseTraceParent,
   RETRY_ATTEMPTS,
-  retry,
   retryAfterMs,
   sleepUntil,
   type TlsMaterial,
@@ -203,27 +202,26 @@ async function unary(
   trace: TraceParent,
 ): Promise<unknown> {
   const prepared = prepare(call, call.deadlineMs ?? options.deadlineMs, trace);
-  const attempts = call.idempotent === true ? RETRY_ATTEMPTS : 1;
-  const attempt = async (): Promise<unknown> => {
+  for (let count = 1; ; count += 1) {
     const started = performance.now();
     try {
       const response = await send(method, request, prepared);
       observe(options, method, started, status.OK);
       return response;
-    } catch (error) {
-      observe(options, method, started, grpcCodeOf(error));
-      throw decodeError(error);
+    } catch (sent) {
+      observe(options, method, started, grpcCodeOf(sent));
+      const error = decodeError(sent);
+      const ms = call.idempotent === true ? delayBeforeRetry(error, count, prepared.deadline) : undefined;
+      if (ms === undefined || !(await sleepUntil(ms, prepared.signals))) throw error;
     }
-  };
-  if (attempts === 1) return attempt();
-  return retry(attempt, {
-    delayMs(error, count) {
-      const ms = retryAfterMs(error as AppError) ?? backoffMs(count);
-      const isInTime = Date.now() + ms < prepared.deadline;
-      return grpcCodeOf(error) === status.UNAVAILABLE && count < attempts && isInTime ? ms : undefined;
-    },
-    sleep: (ms) => sleepUntil(ms, prepared.signals),
-  });
+  }
+}
+
+/** Returns the milliseconds until a call is sent again after its n-th attempt; undefined: its error is final. */
+function delayBeforeRetry(error: AppError, count: number, deadline: number): number | undefined {
+  if (grpcCodeOf(error) !== status.UNAVAILABLE || count >= RETRY_ATTEMPTS) return undefined;
+  const ms = retryAfterMs(error) ?? backoffMs(count);
+  return Date.now() + ms < deadline ? ms : undefined;
 }
 
 /** Sends a unary call as an RPC of its own. */

@@ -50,6 +50,8 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
 
     async respondChallenge({ challengeData, ...proof }, call) {
       await limits.respond(call);
+      const findAccount = (accountId: string, chainName: string) =>
+        accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
       const {
         account: found,
         credentials,
@@ -59,8 +61,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         data: challengeData.toString("hex"),
         answer: answerFrom(proof),
         requestId: call.requestId,
-        findAccount: (accountId, chainName) =>
-          accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true }),
+        findAccount,
       });
       const isAdded = origin === "two-factor";
       const addition = isAdded ? await signIns.additionOf(of.accountId, of.chainName, of.accountKey) : undefined;
