@@ -29,8 +29,8 @@ const bytesOf = ({ response, status }: Answer): number => (response ?? status ??
 type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext" | "on">;
 
 /**
- * A call as if it had come alone: certificate and cancellation are the stream's, all else its own. A class for
- * the same reason as in begin-call.ts.
+ * A call as if it had come alone: certificate and cancellation are the stream's, all else its own. A class,
+ * as in begin-call.ts.
  */
 class StreamedCall implements IncomingCall, RunningCall {
   id = 0;

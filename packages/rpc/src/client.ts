@@ -217,7 +217,7 @@ async function unary(
   }
 }
 
-/** Returns the milliseconds until a call is sent again after its n-th attempt; undefined: its error is final. */
+/** Returns the milliseconds until a call is sent again after an attempt; undefined: its error is final. */
 function delayBeforeRetry(error: AppError, count: number, deadline: number): number | undefined {
   if (grpcCodeOf(error) !== status.UNAVAILABLE || count >= RETRY_ATTEMPTS) return undefined;
   const ms = retryAfterMs(error) ?? backoffMs(count);

@@ -70,7 +70,7 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
 
 const findByKey = sqlFile(new URL("../../sql/find-by-key.sql", import.meta.url));
 
-/** Uses of so many milliseconds are written together. A process that is killed loses them: they decide nothing. */
+/** Uses of so many milliseconds are written together. A process that ends loses them: they decide nothing. */
 const USES_MS = 500;
 
 type KeyQuery = { accountId: string; chainName: string } & PublicKey;
