@@ -9,6 +9,7 @@ import { checkDistribution } from "./check-distribution.ts";
 import { checkImports } from "./check-imports.ts";
 import { checkLinks } from "./check-links.ts";
 import { checkMains } from "./check-mains.ts";
+import { checkMetrics } from "./check-metrics.ts";
 import { checkMigrations } from "./check-migrations.ts";
 import { checkSettings } from "./check-settings.ts";
 import { checkWords } from "./check-words.ts";
@@ -47,6 +48,7 @@ export async function check(): Promise<void> {
     ["nothing works on one node of Postgres only", async () => report(checkDistribution(root))],
     ["new migrations lock no table for long (squawk)", async () => report(checkMigrations(root))],
     ["no main.ts has more than 120 lines", async () => report(checkMains(root))],
+    ["metrics are documented", async () => report(checkMetrics(root))],
     ["settings are documented", async () => report(checkSettings(root))],
   ];
   if (existsSync(join(root, "proto/buf.yaml"))) {

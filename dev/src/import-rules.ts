@@ -37,7 +37,7 @@ export const SERVICE_FOLDERS: readonly Folder[] = [
   ["tokens", "domain|config\\.ts|http", "access-tokens|core|keys|proto|runtime"],
   // The account service's own.
   ["chain", "domain", "core|flow|settings"],
-  ["metrics\\.ts", "", "runtime"],
+  ["metrics\\.ts", "domain", "core|runtime"],
   ["to-proto\\.ts", "domain", "proto"],
 
   [

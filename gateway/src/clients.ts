@@ -40,7 +40,7 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
   };
   const [auth, device, account, signer] = [connect("auth"), connect("device"), connect("account"), connect("signer")];
   const signingClient = signer.client(SigningService);
-  const stream = createSigningStream(signingClient, { deadlineMs: DEADLINES.signer });
+  const stream = createSigningStream(signingClient, { deadlineMs: DEADLINES.signer, metrics });
   open.push(stream);
   const signing: Omit<typeof stream, "close"> = coalesceCalls ? stream : signingClient;
   return {

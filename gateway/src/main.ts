@@ -1,6 +1,6 @@
 import { createTokenVerifier, watchTokenState } from "@countersign/access-tokens";
 import { asOperation, internalName } from "@countersign/core";
-import { runService } from "@countersign/runtime";
+import { exportCertificateExpiry, exportTokenStateAge, runService } from "@countersign/runtime";
 import { createChainProxy } from "./chain-nodes/chain-proxy.ts";
 import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
@@ -17,10 +17,12 @@ await runService({
   isPublic: true,
   async start({ env, logger, metrics, clock, drainMs, signal, onClose, dependency }) {
     const config = loadConfig(env);
+    exportCertificateExpiry(metrics, config.tls);
     const clients = createClients(config, metrics);
     onClose("clients", clients.close);
 
     const tokenState = watchTokenState(clients.tokenState, { logger, clock });
+    exportTokenStateAge(metrics, tokenState);
     onClose("token-state", tokenState.close);
     dependency("token-state", () => tokenState.current());
     const verifier = createTokenVerifier(tokenState, { issuer: config.issuer, clock, acceptEndedRequests: true });

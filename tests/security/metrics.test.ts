@@ -1,33 +1,25 @@
 import { readFileSync } from "node:fs";
-import { get as httpGet, METHODS } from "node:http";
+import { METHODS } from "node:http";
 import { GRPC_CODES } from "@countersign/core";
 import { tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { type Call, CallsService } from "@countersign/proto/rpc/v1/calls.ts";
 import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import { expect, it } from "vitest";
+import { readMetrics } from "../support/metrics.ts";
 import { application, chainName, stack } from "../support/person.ts";
 import { send } from "../support/raw-request.ts";
 import { exchange, HOST } from "./wire.ts";
 
 const FORGED = "forged-label";
 
-/** Reads a URL. `fetch` would refuse some of the ports. */
-const read = (url: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    httpGet(url, { agent: false }, async (response) => resolve((await response.toArray()).join(""))).on(
-      "error",
-      reject,
-    );
-  });
-
 /** Returns every label of a process's metrics with its values, except `le` and Node's own labels. */
 async function labelsOf(process: string): Promise<Map<string, Set<string>>> {
   const labels = new Map<string, Set<string>>();
-  for (const line of (await read(stack.processes[process]!.metrics!)).split("\n")) {
-    const [, text] = /^countersign_\w+\{(.*)\} \S+$/.exec(line) ?? [];
-    for (const [, name, value] of (text ?? "").matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) {
-      if (name !== "le") labels.set(name!, (labels.get(name!) ?? new Set()).add(value!));
+  for (const [metric, { series }] of await readMetrics(stack.processes[process]!.metrics!)) {
+    if (!metric.startsWith("countersign_")) continue;
+    for (const [name, value] of series.flatMap((each) => Object.entries(each.labels))) {
+      if (name !== "le") labels.set(name, (labels.get(name) ?? new Set()).add(value));
     }
   }
   return labels;
@@ -42,10 +34,20 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
   const { rpcs, backends } = JSON.parse(readFileSync("deploy/peers.json", "utf8"));
   const { paths } = (await send({ method: "GET", path: "/openapi.json" })).body;
   const pages = ["/", "/openapi.json", "/callback", "/.well-known/jwks.json"];
+  // Methods of ports to the outside.
+  const chainMethods = ["accountEvents", "accountKeys", "balance", "blockHeight", "evmAddresses", "findDeployed"];
+  chainMethods.push("keyAdditionOutcome", "latestBlock", "newestBlock", "outcome", "paidTransactions", "parentsOf");
+  chainMethods.push("sequenceNumber", "submit", "transaction");
+  const outside: Record<string, string[]> = {
+    account: chainMethods,
+    auth: ["completeProfile", "exchangeCode", "verifyIdToken", "verifyToken"],
+    device: ["send"],
+    signer: ["publicKey", "sign"],
+  };
   const methods =
     process === "gateway"
       ? oneOf("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "OTHER", ...Object.keys(rpcs))
-      : oneOf("unknown", ...Object.keys(rpcs));
+      : oneOf("unknown", ...Object.keys(rpcs), ...(outside[process] ?? []));
   return {
     service: oneOf(process),
     method: (value) => methods(value) || /^grpc\.(health|reflection)\.v1(alpha)?\.\w+\/\w+$/.test(value),
@@ -66,6 +68,16 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
     ),
     window_seconds: (value) => /^\d+$/.test(value),
     amount: oneOf("count", "computation", "fees"),
+    operation: oneOf("transaction", "paymaster", "creation"),
+    verdict: (value) => /^[A-Z][A-Za-z]{2,40}$/.test(value) || value === "signed",
+    port: oneOf("chain", "provider", "vault", "push", "mail"),
+    outcome: oneOf("ok", "failed", "handled", "dropped", "sealed"),
+    durable: (value) => value.startsWith(`${process}-`) && /^[a-z]+(-[a-z]+)+$/.test(value),
+    pool: oneOf("main", "codes", "binding", "record"),
+    saga: oneOf("sign-up", "deployment", "creation", "server-key-rotation"),
+    state: oneOf("busy", "idle", "max", "deploying", "registering", "queued", "assigned", "signed", "submitted"),
+    account: oneOf("paymaster", "creator"),
+    certificate: oneOf("own", "ca"),
   };
 }
 

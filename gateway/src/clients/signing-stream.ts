@@ -6,17 +6,25 @@ import type {
   SigningService,
   SignRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
-import { createCoalescer, type RpcCallOptions, type RpcClient } from "@countersign/rpc";
+import { createCoalescer, observeCall, type RpcCallOptions, type RpcClient, type RpcMetrics } from "@countersign/rpc";
 
 type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaster"> & { close(): void };
 
 /** An upper bound for the other fields of a request together. */
 const OTHER_BYTES = 256;
 
-/** Sends signing calls on signer.v1.Signing/SignStream, where each request carries its own user's token. */
+export interface SigningStreamOptions {
+  deadlineMs: number;
+  metrics: Pick<RpcMetrics, "rpcClient">;
+}
+
+/**
+ * Sends signing calls on signer.v1.Signing/SignStream, where each request carries its own user's token. Each
+ * is observed as a call of the unary RPC.
+ */
 export function createSigningStream(
   client: Pick<RpcClient<SigningService>, "signStream">,
-  { deadlineMs }: { deadlineMs: number },
+  { deadlineMs, metrics }: SigningStreamOptions,
 ): Signing {
   const stream = createCoalescer<SignRequest, SignAnswer>({
     open: (batches, signal) => answersOf(client.signStream(messagesOf(batches), { signal })),
@@ -32,9 +40,11 @@ export function createSigningStream(
     return inSpan(rpc, { kind: "client", parent: call?.trace }, async (trace) => {
       const traceparent = formatTraceParent(trace);
       const request = { ...operation, accessToken: rawToken, requestId, traceparent };
-      const { signed, refusal } = await stream.send(request, deadlineMs, signal && [signal]);
-      if (signed === undefined) throw errorOf(refusal);
-      return signed;
+      return observeCall(metrics.rpcClient, rpc, async () => {
+        const { signed, refusal } = await stream.send(request, deadlineMs, signal && [signal]);
+        if (signed === undefined) throw errorOf(refusal);
+        return signed;
+      });
     });
   };
   return {

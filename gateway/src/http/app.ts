@@ -7,8 +7,18 @@ import { type IdentifiedRequest, identifyRequest } from "./call.ts";
 import { handleProblems } from "./problems.ts";
 import { type Route, type RouteParts, toExpressHandler } from "./route.ts";
 
-/** Counts one answered request; `route` is the path pattern, never the path. */
-export type ObserveRequest = (sample: { method: string; route: string; status: number; seconds: number }) => void;
+/** An answered request. */
+export interface RequestSample {
+  method: string;
+  /** The path pattern, never the path. */
+  route: string;
+  status: number;
+  seconds: number;
+  /** Whether its answer was a stream of events, which lasts for hours. */
+  isStream: boolean;
+}
+
+export type ObserveRequest = (sample: RequestSample) => void;
 
 /** A path with an answer that is no route's JSON: a page or a document. Always GET. */
 export interface Page {
@@ -109,7 +119,8 @@ function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandle
       const { requestId, span, route = "none", reason } = response.locals as IdentifiedRequest & RequestOutcome;
       // 499, as in nginx: the client did not wait for the answer.
       const status = response.writableFinished ? response.statusCode : 499;
-      observe({ method, route, status, seconds: durationMs / 1_000 });
+      const isStream = String(response.getHeader("Content-Type")).startsWith("text/event-stream");
+      observe({ method, route, status, seconds: durationMs / 1_000, isStream });
       span.end({
         name: `${method} ${route}`,
         error: status >= 500 ? (reason ?? String(status)) : undefined,

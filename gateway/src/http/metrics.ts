@@ -1,19 +1,28 @@
 import type { Metrics } from "@countersign/runtime";
-import { Histogram } from "prom-client";
+import { Counter, Histogram } from "prom-client";
 import type { ObserveRequest } from "./app.ts";
 
-/** Returns the histogram of answered HTTP requests, by route pattern. */
+/** Creates the metrics of HTTP requests, by route pattern. */
 export function createHttpMetrics({ registry }: Metrics): ObserveRequest {
+  const labelNames = ["method", "route", "status"] as const;
   const seconds = new Histogram({
     name: "countersign_http_request_seconds",
     help: "Seconds of answered HTTP requests",
-    labelNames: ["method", "route", "status"] as const,
+    labelNames,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   });
+  const streams = new Counter({
+    name: "countersign_http_streams_total",
+    help: "Streams of events that ended",
+    labelNames,
+    registers: [registry],
+  });
   const known = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]);
-  return ({ method, route, status, seconds: value }) => {
+  return ({ method, route, status, seconds: value, isStream }) => {
     // Clients may send any method; the label must have few values.
-    seconds.observe({ method: known.has(method) ? method : "OTHER", route, status }, value);
+    const labels = { method: known.has(method) ? method : "OTHER", route, status };
+    if (isStream) streams.inc(labels);
+    else seconds.observe(labels, value);
   };
 }

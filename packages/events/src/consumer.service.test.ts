@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer } from "node:net";
 import { uuidv4 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createLogger } from "@countersign/runtime";
+import { createLogger, createMetrics } from "@countersign/runtime";
 import type { NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type ConsumerOptions, EVENTS_STREAM, startConsumer } from "./index.ts";
@@ -44,7 +44,11 @@ async function slowWay(delayMs: number): Promise<string> {
 }
 
 /** Starts a consumer with a connection of its own. */
-function consume(service: string, options: Pick<ConsumerOptions, "durable" | "handler" | "concurrency">, url?: string) {
+function consume(
+  service: string,
+  options: Pick<ConsumerOptions, "durable" | "handler" | "concurrency" | "metrics">,
+  url?: string,
+) {
   const link = nats.linkAs(service, url);
   const consumer = startConsumer({ nats: link, logger, ...options });
   const close = async () => {
@@ -66,6 +70,33 @@ describe("durable consumers", () => {
   afterEach(() => Promise.all(closers.splice(0).map((close) => close())));
 
   afterAll(() => nats?.end());
+
+  it("count what was handled, failed and dropped, and how much waits", async () => {
+    const metrics = createMetrics("key", { defaults: false });
+    const [good, bad] = await publish("account", "account-keys-changed", 2);
+    const connection = await nats.connectAs("account");
+    await connection.jetstream().publish(`cs.v1.account.${account}.account-keys-changed`, new Uint8Array([255]));
+    await connection.close();
+    let failures = 1;
+    const { close } = consume("key", {
+      durable: "key-account-keys-changed",
+      metrics,
+      handler: async ({ event }) => {
+        if (event.id === bad && failures-- > 0) throw new Error("for now");
+      },
+    });
+    const line = (name: string, labels: string) =>
+      `countersign_consumer_${name}{durable="key-account-keys-changed"${labels},service="key"}`;
+    const text = () => metrics.registry.metrics();
+    await expect.poll(text, { timeout: 10_000 }).toContain(`${line("events_total", ',outcome="handled"')} 2`);
+    expect(good).toBeDefined();
+    expect(await text()).toContain(`${line("events_total", ',outcome="failed"')} 1`);
+    expect(await text()).toContain(`${line("events_total", ',outcome="dropped"')} 1`);
+    expect(await text()).toMatch(/countersign_consumer_event_seconds_count\{.*\} 4/);
+    // It was asked when the consumer began, with nothing handled yet.
+    expect(await text()).toMatch(/countersign_consumer_pending_events\{.*\} [0-3]\n/);
+    await close();
+  });
 
   it("receive each alert once, however slow they are, and no more than they begin", { timeout: 60_000 }, async () => {
     const ids = await publish("account", "chain-alert", 18);

@@ -1,7 +1,9 @@
 import { asOperation, inSpan, type Logger, parseTraceParent, sleepUntil } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { ConsumerMessages, JsMsg, NatsConnection } from "nats";
+import type { Registry } from "prom-client";
 import { API_PREFIX, DURABLE_SETTINGS, type Durable } from "./consumers.ts";
+import { consumerMetrics } from "./metrics.ts";
 import type { NatsLink } from "./nats.ts";
 import { EVENTS_STREAM } from "./stream.ts";
 
@@ -21,6 +23,7 @@ export interface ConsumerOptions {
   /** Handles an event; must be idempotent. If it throws, the event is delivered again later. */
   handler: (delivered: DeliveredEvent) => Promise<void>;
   logger: Logger;
+  metrics?: { registry: Registry };
   /** The number of events that are handled at once; more than one gives up their order. Default 1. */
   concurrency?: number;
 }
@@ -29,6 +32,8 @@ export interface EventConsumer {
   close(): Promise<void>;
 }
 
+/** Milliseconds between two questions how many events wait. */
+const LAG_MS = 15_000;
 const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
 
 /** "on device-registered". */
@@ -46,18 +51,23 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   const concurrency = options.concurrency ?? 1;
   const { maxDeliver = 30, ackWaitMs = 30_000 } = DURABLE_SETTINGS.get(durable) ?? {};
   const logger = options.logger.child({ component: "consumer", durable });
+  const metrics = consumerMetrics(options.metrics, durable);
   const stop = new AbortController();
   let messages: ConsumerMessages | undefined;
 
   const handle = async (message: JsMsg): Promise<void> => {
     const { subject } = message;
     const attempt = message.info.deliveryCount;
+    const started = performance.now();
+    const observe = (outcome: "handled" | "failed" | "dropped") =>
+      metrics.observe(outcome, (performance.now() - started) / 1_000);
     let event: Event;
     try {
       event = Event.decode(message.data);
     } catch (err) {
       logger.error({ err, subject }, "not an event");
       message.term("not an event");
+      observe("dropped");
       return;
     }
     // A handler that waits for a lock must not get the same event a second time meanwhile.
@@ -66,6 +76,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       const parent = parseTraceParent(event.traceparent);
       await inSpan(operationOf({ subject }), { kind: "consumer", parent }, () => handler({ subject, attempt, event }));
       message.ack();
+      observe("handled");
     } catch (err) {
       const last = attempt >= maxDeliver;
       logger[last ? "error" : "warn"](
@@ -74,6 +85,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       );
       if (last) message.term("too many deliveries");
       else message.nak(delayMs(attempt));
+      observe(last ? "dropped" : "failed");
     } finally {
       clearInterval(working);
     }
@@ -82,25 +94,33 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   const consume = async (connection: NatsConnection): Promise<void> => {
     const consumer = await connection.jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, durable);
     const running = new Set<Promise<void>>();
-    // Fetch requests made while NATS is away would all be sent later, for inboxes that no longer exist.
-    while (!stop.signal.aborted && nats.current() === connection) {
-      if (running.size >= concurrency) await Promise.race(running);
-      // No more than can be handled at once: events that wait here would be delivered again and again to
-      // other processes.
-      messages = await consumer.fetch({
-        max_messages: concurrency - running.size,
-        expires: 10_000,
-        idle_heartbeat: 2_000,
-      });
-      if (stop.signal.aborted) await messages.close();
-      for await (const message of messages) {
-        const work = handle(message).finally(() => running.delete(work));
-        running.add(work);
-        // After NATS was lost, more events may come than were requested.
+    // Beside the loop, which a slow handler holds up. While NATS is away the last answer stays.
+    const measure = () => void consumer.info().then(metrics.setLag, () => undefined);
+    measure();
+    const measuring = setInterval(measure, LAG_MS);
+    try {
+      // Fetch requests made while NATS is away would all be sent later, for inboxes that no longer exist.
+      while (!stop.signal.aborted && nats.current() === connection) {
         if (running.size >= concurrency) await Promise.race(running);
+        // No more than can be handled at once: events that wait here would be delivered again and again to
+        // other processes.
+        messages = await consumer.fetch({
+          max_messages: concurrency - running.size,
+          expires: 10_000,
+          idle_heartbeat: 2_000,
+        });
+        if (stop.signal.aborted) await messages.close();
+        for await (const message of messages) {
+          const work = handle(message).finally(() => running.delete(work));
+          running.add(work);
+          // After NATS was lost, more events may come than were requested.
+          if (running.size >= concurrency) await Promise.race(running);
+        }
       }
+      await Promise.all(running);
+    } finally {
+      clearInterval(measuring);
     }
-    await Promise.all(running);
   };
 
   const run = async (): Promise<void> => {

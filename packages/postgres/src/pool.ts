@@ -16,6 +16,8 @@ export interface PoolOptions {
   /** The name that Postgres lists the connections under. Default "countersign". */
   applicationName?: string;
   timeouts?: Timeouts;
+  /** Called with the seconds that work has waited for a connection, where none was free. */
+  onWait?(seconds: number): void;
   /** Called when an idle connection breaks; the next query opens a new one. */
   onError?(error: unknown): void;
 }
@@ -26,7 +28,7 @@ export interface PoolOptions {
  * caller gets Unavailable.
  */
 export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool {
-  const { connections = 5, applicationName = "countersign", onError = () => undefined } = pool;
+  const { connections = 5, applicationName = "countersign", onWait, onError = () => undefined } = pool;
   const { connectMs = 5_000, statementMs = 10_000, queryMs = 12_000 } = pool.timeouts ?? {};
   const created = new pg.Pool({
     connectionString: databaseUrl,
@@ -41,6 +43,7 @@ export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool
     application_name: applicationName,
   });
   created.on("error", onError);
+  if (onWait !== undefined) observeWaits(created, onWait);
   created.on("connect", (client) => {
     // Between being taken from the pool and its first query nobody else listens, and an error without a
     // listener ends the process. The client's next query fails.
@@ -48,6 +51,24 @@ export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool
     closeWhenSilent(client, queryMs);
   });
   return created;
+}
+
+type Connect = Parameters<pg.Pool["connect"]>[0];
+
+/** Times what has to wait for a connection that other work uses. */
+function observeWaits(pool: pg.Pool, onWait: (seconds: number) => void): void {
+  const connect = pool.connect.bind(pool) as (callback?: Connect) => Promise<pg.PoolClient>;
+  pool.connect = ((callback?: Connect) => {
+    const free = pool.idleCount + pool.options.max - pool.totalCount;
+    if (pool.waitingCount < free) return connect(callback);
+    const started = performance.now();
+    const end = () => onWait((performance.now() - started) / 1_000);
+    if (callback === undefined) return connect().finally(end);
+    return connect((...args) => {
+      end();
+      callback(...args);
+    });
+  }) as typeof pool.connect;
 }
 
 /**

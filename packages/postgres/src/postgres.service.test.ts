@@ -31,6 +31,25 @@ it("gives a query up that the server never answers, and goes on with another con
   expect(await postgres.query(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
 });
 
+it("reports how long work waited for a connection, and nothing where one was free", async () => {
+  const waits: number[] = [];
+  const busy = openPostgres(url, { connections: 2, onWait: (seconds) => waits.push(seconds) });
+  try {
+    const pause = (on: Queries = busy) => on.query(sql`SELECT pg_sleep(0.1)`);
+    await Promise.all([pause(), pause()]);
+    await Promise.all([pause(), pause()]);
+    expect(waits).toEqual([]);
+    expect(busy.connections()).toEqual({ total: 2, idle: 2, max: 2, waiting: 0 });
+    const work = Promise.all([pause(), pause(), pause(), busy.transaction(pause)]);
+    expect(busy.connections().waiting).toBe(4);
+    await work;
+    expect(waits).toHaveLength(2);
+    expect(Math.min(...waits)).toBeGreaterThan(0.05);
+  } finally {
+    await busy.close();
+  }
+});
+
 it("keeps a connection that is idle for longer than the time limit of a query", async () => {
   const processId = () => postgres.query(sql`SELECT pg_backend_pid() AS id`);
   const before = await processId();

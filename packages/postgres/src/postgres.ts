@@ -30,6 +30,8 @@ export interface Postgres extends Queries {
   transaction<T>(work: (tx: Queries) => Promise<T>, timeoutMs?: number): Promise<T>;
   /** For `new PrismaClient({ adapter })`: a client that shares the connections. */
   readonly adapter: ReturnType<typeof adapterOn>;
+  /** Counts its connections, and the work that waits for one. */
+  connections(): { total: number; idle: number; max: number; waiting: number };
   /** Closes all connections, also those of a Prisma client that shares them. */
   close(): Promise<void>;
 }
@@ -55,6 +57,12 @@ export function openPostgres(databaseUrl: string, options: PoolOptions = {}): Po
     ...queriesOn(pool),
     transaction: (work, timeoutMs = 5_000) => inTransaction(pool, work, timeoutMs),
     adapter: adapterOn(pool),
+    connections: () => ({
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      max: pool.options.max,
+      waiting: pool.waitingCount,
+    }),
     close: () => pool.end(),
   };
 }

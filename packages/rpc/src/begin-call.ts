@@ -226,7 +226,9 @@ class ServerCall implements ServerCallState, RunningCall {
     const attributes = { "rpc.system": "grpc", "rpc.response.status_code": code };
     this.#span?.end({ error: error?.reason, attributes });
     const milliseconds = performance.now() - this.#started;
-    options.metrics.rpcServer.observe({ method: this.#rpc, code }, milliseconds / 1000);
+    const labels = { method: this.#rpc, code };
+    if (this.#kind.stream) options.metrics.rpcServerStreams.inc(labels);
+    else options.metrics.rpcServer.observe(labels, milliseconds / 1000);
     if (this.#kind.quiet) return;
     const line = { code, reason: error?.reason, durationMs: Math.round(milliseconds * 10) / 10 };
     if (error !== undefined) this.logger.info(line, "call refused");

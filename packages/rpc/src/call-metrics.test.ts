@@ -79,6 +79,12 @@ it.each(["gateway", "demo-backend"])("no label comes from what %s calls a method
   expect(text).not.toContain("forged");
 });
 
+it("the stream itself is counted, and its hours are no call's seconds", async () => {
+  const text = await running.metrics.registry.metrics();
+  expect(text).toMatch(/^countersign_rpc_server_streams_total\{method="rpc\.v1\.Calls\/Stream",code="OK".*\} 2$/m);
+  expect(text).not.toMatch(/_seconds_count\{.*Stream"/);
+});
+
 it("the log does not repeat the unknown name either", () => {
   expect(running.log.text()).not.toMatch(/forged|xxxx|nowhere/);
 });

@@ -184,9 +184,13 @@ function prepare(call: RpcCallOptions, deadlineMs: number | undefined, trace: Tr
 
 const codeNames = new Map<number, string>(Object.entries(GRPC_CODES).map(([name, code]) => [code, name]));
 
+const labelsOf = (method: AnyMethod, code: number) => ({
+  method: rpcName(method),
+  code: codeNames.get(code) ?? "UNKNOWN",
+});
+
 function observe(options: RpcClientOptions, method: AnyMethod, started: number, code: number): void {
-  const labels = { method: rpcName(method), code: codeNames.get(code) ?? "UNKNOWN" };
-  options.metrics?.rpcClient.observe(labels, (performance.now() - started) / 1000);
+  options.metrics?.rpcClient.observe(labelsOf(method, code), (performance.now() - started) / 1000);
 }
 
 /**
@@ -275,7 +279,6 @@ async function* streaming(
   const { signals, deadline } = prepared;
   const metadata = metadataOf(prepared, call.waitForReady);
   const { path, requestSerialize, responseDeserialize } = method;
-  const started = performance.now();
   if (signals.some(({ aborted }) => aborted)) throw new AppError("Unavailable", { detail: "The caller went away" });
   const { client, release } = connections.take();
   const stream = method.requestStream
@@ -297,7 +300,7 @@ async function* streaming(
     for (const signal of signals) signal.removeEventListener("abort", cancel);
     stream.cancel();
     release();
-    observe(options, method, started, code);
+    options.metrics?.rpcClientStreams.inc(labelsOf(method, code));
   }
 }
 

@@ -9,6 +9,6 @@ export { requestIdFrom } from "./metadata.ts";
 export { type Peers, parsePeers, peersFile } from "./peers.ts";
 export { publicKeyFromProto, publicKeyToProto, validPublicKeyFromProto } from "./public-key.ts";
 export { parseRequest, publicKeyField, textField, uuidField } from "./request-fields.ts";
-export { createRpcMetrics, type RpcMetrics } from "./rpc-metrics.ts";
+export { createRpcMetrics, observeCall, type RpcMetrics } from "./rpc-metrics.ts";
 export { createRpcServer, type RpcServer } from "./server.ts";
 export type { RpcServerOptions } from "./server-options.ts";

@@ -1,27 +1,47 @@
-import { Histogram, type Registry } from "prom-client";
+import { REASONS, toAppError } from "@countersign/core";
+import { Counter, Histogram, type Registry } from "prom-client";
+
+type Calls = Histogram<"method" | "code">;
+type Streams = Counter<"method" | "code">;
 
 /**
- * Seconds of RPCs by method and gRPC code: RPCs that this process answered, and its calls to other services.
+ * RPCs by method and gRPC code: those that this process answered, and its calls to other services. Seconds of
+ * unary ones, also of those that share a stream; of streams, which last for hours, only how many ended.
  */
 export interface RpcMetrics {
-  rpcServer: Histogram<"method" | "code">;
-  rpcClient: Histogram<"method" | "code">;
+  rpcServer: Calls;
+  rpcClient: Calls;
+  rpcServerStreams: Streams;
+  rpcClientStreams: Streams;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Creates the histograms in the process's registry. */
+/** Creates the metrics of RPCs in the process's registry. */
 export function createRpcMetrics(registry: Registry): RpcMetrics {
-  const histogram = (name: string, help: string) =>
-    new Histogram({
-      name,
-      help,
-      labelNames: ["method", "code"] as const,
-      buckets: SECONDS,
-      registers: [registry],
-    });
+  const labelNames = ["method", "code"] as const;
+  const registers = [registry];
+  const calls = (name: string, help: string): Calls =>
+    new Histogram({ name, help, labelNames, buckets: SECONDS, registers });
+  const streams = (name: string, help: string): Streams => new Counter({ name, help, labelNames, registers });
   return {
-    rpcServer: histogram("countersign_rpc_server_seconds", "Seconds of answered RPCs"),
-    rpcClient: histogram("countersign_rpc_client_seconds", "Seconds of calls to other services"),
+    rpcServer: calls("countersign_rpc_server_seconds", "Seconds of answered unary RPCs"),
+    rpcClient: calls("countersign_rpc_client_seconds", "Seconds of unary calls to other services"),
+    rpcServerStreams: streams("countersign_rpc_server_streams_total", "Streams of callers that ended"),
+    rpcClientStreams: streams("countersign_rpc_client_streams_total", "Streams to other services that ended"),
   };
+}
+
+/** Does the work of a unary RPC and observes its seconds and the code of its error. */
+export async function observeCall<T>(calls: Calls, method: string, work: () => Promise<T>): Promise<T> {
+  const started = performance.now();
+  const observe = (code: string) => calls.observe({ method, code }, (performance.now() - started) / 1_000);
+  try {
+    const result = await work();
+    observe("OK");
+    return result;
+  } catch (error) {
+    observe(REASONS[toAppError(error).reason].grpc);
+    throw error;
+  }
 }

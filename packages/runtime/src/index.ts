@@ -1,4 +1,5 @@
 export { splitAddress } from "./admin.ts";
+export { exportCertificateExpiry } from "./certificate-metrics.ts";
 export { type Command, command, runCommand, UsageError } from "./command.ts";
 export {
   ConfigError,
@@ -17,5 +18,8 @@ export { createMetrics, type Metrics } from "./metrics.ts";
 export { loadPeers } from "./peers.ts";
 export { startPeriodicJob } from "./periodic-job.ts";
 export { runService, type ServiceProcess, startService } from "./process.ts";
+export { createReadGauge } from "./read-gauge.ts";
+export { createSagaMetrics, OPEN_SAGAS_MS, type OpenSagas } from "./saga-metrics.ts";
 export { createServiceRuntime, type ServiceRuntime } from "./service-runtime.ts";
 export { loadTls, loadTlsFromEnv, type TlsPaths } from "./tls.ts";
+export { exportTokenStateAge } from "./token-state-metrics.ts";

@@ -26,10 +26,13 @@ import {
   type RpcServerOptions,
   type ServiceDefinition,
 } from "@countersign/rpc";
+import { exportCertificateExpiry } from "./certificate-metrics.ts";
 import { loadPeers } from "./peers.ts";
 import { type PeriodicJobOptions, startPeriodicJob } from "./periodic-job.ts";
+import { createPoolMetrics } from "./pool-metrics.ts";
 import type { ServiceProcess } from "./process.ts";
 import { loadTls, type TlsPaths } from "./tls.ts";
+import { exportTokenStateAge } from "./token-state-metrics.ts";
 
 /** The settings that every service has; a service's own `loadConfig` returns them among its others. */
 export interface ServiceSettings {
@@ -76,11 +79,13 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   nats: NatsLink;
   /** Opens the service's database, which must answer at the start, and starts its outbox. */
   database<C extends PrismaLike>(Client: PrismaClass<C>): Database<C>;
-  /** Opens further connections to the same database. */
-  connections<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): Database<C>;
+  /** Opens further connections to the same database; metrics show them by `name`. */
+  connections<C extends PrismaLike>(name: string, Client: PrismaClass<C>, connections: number): Database<C>;
+  /** Opens further connections to the same database, for statements only. */
+  statements(name: string, connections: number): Postgres;
   /** Calls another service; 3 s for each call unless `deadlineMs` says otherwise. */
   client<S extends ServiceDefinition>(service: S, callee: Callee, deadlineMs?: number): RpcClient<S>;
-  consume(options: Omit<ConsumerOptions, "nats" | "logger">): void;
+  consume(options: Omit<ConsumerOptions, "nats" | "logger" | "metrics">): void;
   every(intervalMs: number, job: string, run: PeriodicJobOptions["run"], retryMs?: number): void;
   /** Follows auth's token state, which must be current at the start. `client`: one that the service has. */
   watchTokenState(this: ServiceRuntime<Callee | "auth">, client?: RpcClient<TokenStateService>): WatchedTokenState;
@@ -101,13 +106,20 @@ export function createServiceRuntime<S extends ServiceSettings>(
   const { issuer, addresses } = settings;
   const { databaseUrl } = settings.secrets;
   const tls = loadTls(settings.tls);
+  exportCertificateExpiry(metrics, tls);
   const peers = loadPeers(settings.peersFile);
   const nats = linkNats({ natsUrl: settings.natsUrl, tls, name, logger });
   onClose("nats", () => nats.close());
 
-  function openDatabase<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): Database<C> {
+  const pools = createPoolMetrics(metrics);
+  function openPool(pool: string, connections: number): Postgres {
     const onError = (err: unknown) => logger.warn({ err }, "Postgres connection lost");
-    const postgres = openPostgres(databaseUrl, { connections, onError });
+    const postgres = openPostgres(databaseUrl, { connections, onError, onWait: pools.onWait(pool) });
+    pools.add(pool, postgres);
+    return postgres;
+  }
+  function openDatabase<C extends PrismaLike>(pool: string, Client: PrismaClass<C>, connections: number): Database<C> {
+    const postgres = openPool(pool, connections);
     const prisma = new Client({ adapter: postgres.adapter });
     onClose("database", async () => {
       await prisma.$disconnect();
@@ -139,19 +151,24 @@ export function createServiceRuntime<S extends ServiceSettings>(
     peers,
     nats,
     database(Client) {
-      const database = openDatabase(Client, 5);
+      const database = openDatabase("main", Client, 5);
       const { postgres, prisma } = database;
       dependency("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
       const outbox = startOutboxPublisher({ nats, postgres, logger, metrics });
       onClose("outbox", () => outbox.close());
       return withPoints(database);
     },
-    connections: (Client, connections) => withPoints(openDatabase(Client, connections)),
+    connections: (pool, Client, connections) => withPoints(openDatabase(pool, Client, connections)),
+    statements(pool, connections) {
+      const postgres = openPool(pool, connections);
+      onClose(`${pool} queries`, () => postgres.close());
+      return postgres;
+    },
     client(definition, callee, deadlineMs = DEADLINE_MS) {
       return channelTo(callee).client(definition, deadlineMs);
     },
     consume(options) {
-      const consumer = startConsumer({ nats, logger, ...options });
+      const consumer = startConsumer({ nats, logger, metrics, ...options });
       onClose(options.durable, () => consumer.close());
     },
     every(intervalMs, job, run, retryMs = intervalMs) {
@@ -160,6 +177,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
     },
     watchTokenState(client = runtime.client(TokenStateService, "auth")) {
       const tokenState = watchTokenState(client, { logger, clock });
+      exportTokenStateAge(metrics, tokenState);
       onClose("token-state", () => tokenState.close());
       dependency("token-state", () => tokenState.current());
       return tokenState;

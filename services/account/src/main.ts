@@ -20,6 +20,7 @@ import { unknownTransactions } from "./domain/unknown-transactions.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
 import { startChainJobs } from "./jobs/start-chain-jobs.ts";
+import { withCreationSeconds } from "./metrics.ts";
 import { accountKeysHandlers } from "./rpc/account-keys.ts";
 import { accountsHandlers } from "./rpc/accounts.ts";
 import { keyAdditionsHandlers } from "./rpc/key-additions.ts";
@@ -45,12 +46,12 @@ const DEADLINES = {
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env);
   const runtime = createServiceRuntime(service, config);
-  const { logger, clock, onClose } = runtime;
+  const { logger, clock, metrics, onClose } = runtime;
   const { passkeys, maxUserKeys, parallelCreations: parallel, collectMs, refusedRetryMs } = config;
 
   const { chains, profiles, transactionUrl } = openChains(config.networks.values(), clock);
   const stores = await openStores(runtime, chains, transactionUrl);
-  const { stored, remembered: accounts, creations, additions, keyWatch, rotations, settlements } = stores;
+  const { stored, remembered: accounts, creations, additions, keyWatch, readings, rotations, settlements } = stores;
   const tokenState = runtime.watchTokenState();
   const signer = openSigner(runtime);
 
@@ -58,7 +59,8 @@ async function start(service: ServiceProcess) {
   const onEnd = ({ chainName, accountIds }: Creation) => {
     for (const accountId of accountIds) waiters.wake({ accountId, chainName });
   };
-  const creating = { store: creations, signer: signer.creation, onEnd, parallel, collectMs, refusedRetryMs };
+  const timed = withCreationSeconds(creations, metrics, clock);
+  const creating = { store: timed, signer: signer.creation, onEnd, parallel, collectMs, refusedRetryMs };
   const runner = startCreationRunner({ ...creating, chains, clock, logger });
   onClose("creation-runner", () => runner.close());
 
@@ -76,7 +78,8 @@ async function start(service: ServiceProcess) {
   });
   const rotating = { accounts, chains, rotations, signer: signer.rotation, passkeys, clock, logger };
   const reconcile = reconcileServerKeyRotation(rotating);
-  startChainJobs(runtime, config, { ...rotating, reconcile, keyWatch, settlements, budgetSigner: signer.budgets });
+  const following = { keyWatch, readings, settlements, budgetSigner: signer.budgets };
+  startChainJobs(runtime, config, { ...rotating, reconcile, ...following });
 
   const { wake: wakeRunner } = runner;
   const chainNames = new Set(chains.keys());

@@ -1,5 +1,7 @@
+import type { Clock } from "@countersign/core";
 import type { Metrics } from "@countersign/runtime";
-import { Counter } from "prom-client";
+import { Counter, Histogram } from "prom-client";
+import type { CreationStore } from "./domain/ports.ts";
 
 /** Counts what no transaction of ours did to an account of ours; each is for an operator to look at. */
 export const createAlertCounter = ({ registry }: Metrics) =>
@@ -9,3 +11,30 @@ export const createAlertCounter = ({ registry }: Metrics) =>
     labelNames: ["chain", "kind", "frozen"] as const,
     registers: [registry],
   });
+
+/** Returns when an id of version 7 was made, in milliseconds since 1970. */
+const madeAt = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
+/** Observes how long creations take, from their assignment until the commit of their end. */
+export function withCreationSeconds(store: CreationStore, { registry }: Metrics, clock: Clock): CreationStore {
+  const seconds = new Histogram({
+    name: "countersign_account_creation_seconds",
+    help: "Seconds from the assignment of a creation until it is sealed or has failed",
+    labelNames: ["outcome"] as const,
+    buckets: [1, 2.5, 5, 10, 15, 20, 30, 60, 300],
+    registers: [registry],
+  });
+  const observe = (outcome: "sealed" | "failed", id: string, ended: boolean): boolean => {
+    if (ended) seconds.observe({ outcome }, Math.max(0, clock.now().getTime() - madeAt(id)) / 1_000);
+    return ended;
+  };
+  return {
+    assign: (...args) => store.assign(...args),
+    takeOver: (...args) => store.takeOver(...args),
+    moveLeaseEnd: (...args) => store.moveLeaseEnd(...args),
+    signed: (...args) => store.signed(...args),
+    replace: (...args) => store.replace(...args),
+    sealed: async (id, ...rest) => observe("sealed", id, await store.sealed(id, ...rest)),
+    failed: async (id, ...rest) => observe("failed", id, await store.failed(id, ...rest)),
+  };
+}

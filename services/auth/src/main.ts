@@ -1,4 +1,4 @@
-import { asPort } from "@countersign/core";
+import { asOutsidePort } from "@countersign/core";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
@@ -20,6 +20,7 @@ import { loadConfig } from "./config.ts";
 import { holdAccount } from "./domain/freeze/hold-account.ts";
 import { enrollApproved, enrollDevice } from "./domain/two-factor/enroll-device.ts";
 import { finishAbandonedSignUps } from "./jobs/finish-abandoned-sign-ups.ts";
+import { observeOpenSignUps } from "./jobs/observe-open-sign-ups.ts";
 import { accessHandlers } from "./rpc/access.ts";
 import { contactsHandlers } from "./rpc/contacts.ts";
 import { sessionsHandlers } from "./rpc/sessions.ts";
@@ -58,7 +59,7 @@ async function start(service: ServiceProcess) {
   const registrations = runtime.client(KeysService, "key");
   const devices = runtime.client(DevicesService, "device");
   const requests = twoFactorRequests(runtime.client(TwoFactorService, "device"));
-  const providers = config.providers.map((provider) => asPort("provider", createOpenIdProvider(provider, clock)));
+  const providers = config.providers.map((each) => asOutsidePort("provider", createOpenIdProvider(each, clock)));
   const verifyLogin = createVerifyLogin(providers, stores.codes);
   const steps = signUpSteps({ accounts, keys: registrations, devices });
   const enrolling = registrationSteps({ keys: registrations, devices }, KeyOrigin.KEY_ORIGIN_TWO_FACTOR);
@@ -79,6 +80,7 @@ async function start(service: ServiceProcess) {
   });
   const abandoned = finishAbandonedSignUps({ store: signUps, steps, clock, logger });
   runtime.every(ABANDONED_SIGN_UPS_MS, "abandoned sign-ups", abandoned);
+  observeOpenSignUps(runtime, () => stores.openSignUps([...chains]));
   runtime.every(HOUSEKEEPING_MS, "housekeeping", async () => {
     await keys.rotate();
     return deleteExpired(clock.now());

@@ -68,6 +68,7 @@ async function start(service: ServiceProcess) {
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
     nats,
     logger,
+    metrics,
     clock,
   });
   onClose("notifications", () => notifications.close());

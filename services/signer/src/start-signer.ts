@@ -1,5 +1,5 @@
 import { createBlockedKeys } from "@countersign/access-tokens";
-import { asPort, uuidv7 } from "@countersign/core";
+import { asOutsidePort, asPort, uuidv7 } from "@countersign/core";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
@@ -49,7 +49,7 @@ export async function startSigner(
   const policies = startPolicies(config.policyFile, runtime);
   const reader = await startReader(config.parser, runtime);
   const vault = await startVault(config, runtime);
-  const { auditRecords, budgetUse, checkpoints, ...stores } = openStores(runtime, config.secrets.databaseUrl);
+  const { auditRecords, budgetUse, checkpoints, ...stores } = openStores(runtime);
   const rulesOf = budgetRulesOf(policies, backendOf);
   const budgetMetrics = startBudgetMetrics({ metrics, logger, use: budgetUse, rulesOf });
   onClose("budget metrics", () => budgetMetrics.close());
@@ -62,7 +62,7 @@ export async function startSigner(
 
   const commands = createCommands({
     ...stores,
-    vault: asPort("vault", vault, { publicKey: false, version: false, versions: false }),
+    vault: asOutsidePort("vault", vault, { publicKey: false, version: false, versions: false }),
     audit: asPort("audit", audit, {
       append: ({ verdict }) => verdict,
       head: false,
@@ -93,7 +93,7 @@ export async function startSigner(
     .add(FreezingService, freezingRpcs(commands))
     .add(InformationService, informationRpcs(commands))
     .add(ServerKeysService, serverKeyRpcs(commands))
-    .add(SigningService, signingRpcs(commands, tokenVerifier))
+    .add(SigningService, signingRpcs(commands, tokenVerifier, metrics))
     .add(TimeLocksService, timeLockRpcs(commands));
   await runtime.serve(server, tokenState);
 }

@@ -5,6 +5,17 @@ import { createAccessApi } from "./access-api.ts";
 const result = (status: string) =>
   Response.json({ status, status_code: 0, error_message: "", block_id: "ab".repeat(32), events: [] });
 
+it("reads an account's balance, also a large one", async () => {
+  const asked: unknown[] = [];
+  const fetch = async (url: unknown) => {
+    asked.push(url);
+    return Response.json({ address: "f8d6e0586b0a20c7", balance: "99999999999999999" });
+  };
+  const access = createAccessApi({ baseUrl: "http://node.test", fetch });
+  expect(await access.balance("f8d6e0586b0a20c7")).toBe(99_999_999_999_999_999n);
+  expect(asked).toEqual(["http://node.test/v1/accounts/f8d6e0586b0a20c7"]);
+});
+
 it("waitForSeal leaves no listener on the caller's signal", async () => {
   const answers = [result("Pending"), result("Executed"), result("Sealed")];
   const fetch = async () => answers.shift() as Response;

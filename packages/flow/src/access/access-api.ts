@@ -1,6 +1,7 @@
 import { type FlowTransaction, transactionId } from "../codec/transaction.ts";
 import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./resources.ts";
 import {
+  readBalance,
   readBlock,
   readEvents,
   readKey,
@@ -35,6 +36,8 @@ export interface AccessApi {
   blockAt(height: bigint, signal?: AbortSignal): Promise<Block | undefined>;
   accountKeys(address: string, signal?: AbortSignal): Promise<ChainKey[]>;
   accountKey(address: string, index: number, signal?: AbortSignal): Promise<ChainKey>;
+  /** In 10⁻⁸ FLOW. */
+  balance(address: string, signal?: AbortSignal): Promise<bigint>;
   /** Runs a script on the latest sealed block; `args` are JSON-Cadence texts; answers plain data. */
   executeScript(script: string, args: readonly string[], signal?: AbortSignal): Promise<unknown>;
   /** Submits; a transaction that the node has already is no error. Answers its id. */
@@ -140,6 +143,8 @@ export function createAccessApi({
     accountKeys: (address, signal) => request(`/v1/accounts/${address}?expand=keys`, readKeys, signal),
 
     accountKey: (address, index, signal) => request(`/v1/accounts/${address}/keys/${index}`, readKey, signal),
+
+    balance: (address, signal) => request(`/v1/accounts/${address}`, readBalance, signal),
 
     executeScript: (script, args, signal) =>
       request("/v1/scripts?block_height=sealed", readScriptResult, signal, {

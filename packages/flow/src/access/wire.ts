@@ -78,6 +78,9 @@ export function readKey(body: unknown): ChainKey {
 /** The keys of an account. */
 export const readKeys = (body: unknown): ChainKey[] => array(object(body, "account").keys ?? [], "keys").map(readKey);
 
+/** The balance of an account, in 10⁻⁸ FLOW. */
+export const readBalance = (body: unknown): bigint => BigInt(digits(object(body, "account").balance, "balance"));
+
 /** The id of a submitted transaction. */
 export const readSubmitted = (body: unknown): string => id(object(body, "transaction").id, "id");
 

@@ -20,6 +20,7 @@ import type { SettlementChain } from "../domain/budgets/settle-budgets.ts";
 import type { KeyWatchChain } from "../domain/chain-watch/watch-keys.ts";
 import type { Chain, DeployedAccount } from "../domain/creations/chain.ts";
 import type { KeyAdditionChain } from "../domain/key-additions/key-addition.ts";
+import type { ObservedChain } from "../domain/ports.ts";
 import { accountEventOf } from "./account-events.ts";
 import { paidTransactions } from "./fee-events.ts";
 
@@ -38,7 +39,7 @@ const deployedAccounts = (events: readonly ChainEvent[]): DeployedAccount[] =>
 export function createFlowChain(
   network: Network,
   access: AccessApi,
-): Chain & KeyAdditionChain & KeyWatchChain & ParentChain & SettlementChain {
+): Chain & KeyAdditionChain & KeyWatchChain & ObservedChain & ParentChain & SettlementChain {
   const { chainName, evmChainId, creator, evmContract, paymaster, hybridCustody, hybridCustodySetUp } = network;
   const parentsScript = hybridCustody ? hybridCustodyParentsScript(hybridCustody) : INBOX_PARENTS_SCRIPT;
   return {
@@ -91,6 +92,7 @@ export function createFlowChain(
 
     blockHeight: async (id, signal) => (await access.block(id, signal))?.height,
     accountKeys: (address, signal) => access.accountKeys(address, signal),
+    balance: (address, signal) => access.balance(address, signal),
 
     async keyAdditionOutcome(id, signal) {
       const result = await access.transactionResult(id, signal);

@@ -1,4 +1,4 @@
-import { asPort, type Clock } from "@countersign/core";
+import { asOutsidePort, type Clock } from "@countersign/core";
 import { createAccessApi } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
 import { createFlowChain } from "./flow.ts";
@@ -9,7 +9,7 @@ import { createProfiles } from "./known-profiles.ts";
 export function openChains(networks: Iterable<Network>, clock: Clock) {
   const opened = [...networks].map((network) => {
     const access = createAccessApi({ baseUrl: network.accessNode });
-    const chain = asPort("chain", createFlowChain(network, access), { transactionUrl: false });
+    const chain = asOutsidePort("chain", createFlowChain(network, access), { transactionUrl: false });
     return { chain, names: createFlowNames(network, access) };
   });
   const chains = new Map(opened.map(({ chain }) => [chain.chainName, chain]));

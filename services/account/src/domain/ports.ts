@@ -64,6 +64,34 @@ export interface Leases {
   mayLease(chainName: string, lease: Lease): Promise<boolean>;
 }
 
+/** The chain, as far as operators watch it. */
+export interface ObservedChain {
+  readonly chainName: string;
+  readonly creator: { readonly address: string };
+  /** The paymaster's address. */
+  readonly paymaster: string;
+  /** The newest sealed block. */
+  latestBlock(signal: AbortSignal): Promise<{ height: bigint; time: Date }>;
+  /** In 10⁻⁸ FLOW. */
+  balance(address: string, signal: AbortSignal): Promise<bigint>;
+}
+
+/** Unfinished work of one kind, in one state. */
+export interface OpenWork {
+  readonly saga: string;
+  readonly state: string;
+  readonly count: number;
+  /** Seconds since the oldest began; 0 where there is none. */
+  readonly oldest: number;
+}
+
+/** A chain's unfinished work, as far as operators watch it. */
+export interface ChainReadings {
+  openSagas(chainName: string): Promise<readonly OpenWork[]>;
+  /** The height up to which accounts are watched; undefined before the first look. */
+  watchedHeight(chainName: string): Promise<bigint | undefined>;
+}
+
 export interface SignedCreation {
   readonly transaction: FlowTransaction;
   readonly transactionId: string;

@@ -21,15 +21,22 @@ async function asked({ hasLease }: { hasLease: boolean }): Promise<string[]> {
   };
   const chain = {
     chainName,
+    creator: { address: "01" },
+    paymaster: "02",
     latestBlock: async () => {
       asking.push("latestBlock");
-      return { height: 5n };
+      return { height: 5n, time: new Date() };
+    },
+    balance: async (address: string) => {
+      asking.push(`balance of ${address}`);
+      return 1n;
     },
   };
   const options = {
     chains: new Map([[chainName, chain]]),
     keyWatch: leases,
     settlements: leases,
+    readings: { openSagas: async () => [], watchedHeight: async () => 5n },
     // A new one: no replica asks for it without the lease.
     rotations: { open: async (on: string, _limit: number, before?: Date) => (before ? [] : [of(on)]) },
     reconcile: async (rotation: ServerKeyRotation) => {
@@ -53,7 +60,14 @@ async function asked({ hasLease }: { hasLease: boolean }): Promise<string[]> {
 
 it("asks a chain, also for open rotations, only where no other replica has its lease", async () => {
   expect(await asked({ hasLease: false })).toEqual([]);
-  expect(await asked({ hasLease: true })).toEqual(["latestBlock", "latestBlock", "rotation on flow"]);
+  expect(await asked({ hasLease: true })).toEqual([
+    "latestBlock",
+    "latestBlock",
+    "rotation on flow",
+    "latestBlock",
+    "balance of 02",
+    "balance of 01",
+  ]);
 });
 
 it("a rotation that the replica with the lease cannot complete is completed by another one", async () => {
@@ -87,6 +101,7 @@ it("a rotation that the replica with the lease cannot complete is completed by a
       chains: new Map([[chainName, { chainName, latestBlock: async () => ({ height: 5n }) }]]),
       keyWatch,
       settlements: { mayLease: async () => false },
+      readings: { openSagas: async () => Promise.reject(new Error("not read here")) },
       rotations: {
         open: async (on: string, _limit: number, before = new Date()) => (committedAt < +before ? [of(on)] : []),
       },

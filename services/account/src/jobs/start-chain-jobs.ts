@@ -1,11 +1,12 @@
 import { uuidv4 } from "@countersign/core";
-import type { ServiceRuntime } from "@countersign/runtime";
+import { OPEN_SAGAS_MS, type ServiceRuntime } from "@countersign/runtime";
 import type { Config } from "../config.ts";
 import { type SettleBudgetsOptions, type SettlementChain, settleBudgets } from "../domain/budgets/settle-budgets.ts";
 import { type KeyWatchChain, type WatchKeysOptions, watchKeys } from "../domain/chain-watch/watch-keys.ts";
-import type { Leases } from "../domain/ports.ts";
+import type { ChainReadings, Leases, ObservedChain } from "../domain/ports.ts";
 import { createAlertCounter } from "../metrics.ts";
 import { followChains } from "./chain-follower.ts";
+import { observeChain } from "./observe-chain.ts";
 import { type OpenRotationsOptions, reconcileOpenRotations } from "./reconcile-open-rotations.ts";
 import { reportAlerts } from "./report-alerts.ts";
 
@@ -16,15 +17,17 @@ const ROTATIONS_MS = 500;
 const STUCK_MS = 10_000;
 
 export interface ChainJobsOptions extends OpenRotationsOptions {
-  readonly chains: ReadonlyMap<string, KeyWatchChain & SettlementChain>;
+  readonly chains: ReadonlyMap<string, KeyWatchChain & ObservedChain & SettlementChain>;
   readonly keyWatch: WatchKeysOptions["store"] & Leases;
+  readonly readings: ChainReadings;
   readonly settlements: SettleBudgetsOptions["store"] & Leases;
   readonly budgetSigner: SettleBudgetsOptions["signer"];
 }
 
 /**
  * Starts the jobs that ask chains, each chain in one of the replicas: the watch of accounts' keys, the
- * settlement of budgets, and the completion of server key rotations, which every replica tries after a while.
+ * settlement of budgets, the completion of server key rotations, which every replica tries after a while, and
+ * metrics.
  */
 export function startChainJobs(
   runtime: Pick<ServiceRuntime, "clock" | "every" | "logger" | "metrics">,
@@ -32,7 +35,7 @@ export function startChainJobs(
   options: ChainJobsOptions,
 ): void {
   const { clock, every, logger, metrics } = runtime;
-  const { chains, keyWatch, settlements, budgetSigner } = options;
+  const { chains, keyWatch, readings, settlements, budgetSigner } = options;
   const following = { every, chains, owner: uuidv4(), clock };
   const raised = reportAlerts({ logger, counter: createAlertCounter(metrics) });
   const watching = { store: keyWatch, actions: config.alertActions, raised };
@@ -63,6 +66,15 @@ export function startChainJobs(
     },
     pollMs: ROTATIONS_MS,
   });
+  const observe = observeChain(readings, metrics, clock);
+  for (const chain of chains.values()) {
+    // The watch of the chain's keys renews the lease. After a failure the next read is no sooner.
+    every(OPEN_SAGAS_MS, `metrics of ${chain.chainName}`, async (signal) => {
+      const now = clock.now();
+      const lease = { owner: following.owner, now, until: now };
+      if (await keyWatch.mayLease(chain.chainName, lease)) await observe(chain, signal);
+    });
+  }
   for (const chainName of chains.keys()) {
     every(STUCK_MS, `stuck server key rotations of ${chainName}`, (signal) =>
       reconcileOpen(chainName, signal, new Date(clock.now().getTime() - STUCK_MS)),

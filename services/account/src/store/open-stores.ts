@@ -1,6 +1,7 @@
 import { asPort } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { Chain } from "../domain/creations/chain.ts";
+import { postgresChainReadings } from "./chain-readings.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
@@ -36,6 +37,7 @@ export async function openStores(
         [changed.size > 0 && "changes", alerts.length > 0 && "alerts"].filter(Boolean).join(", "),
     }),
     rotations: asPort("rotations", prismaServerKeyRotationStore(prisma)),
+    readings: postgresChainReadings(postgres),
     settlements: asPort("settlements", prismaSettlementStore(prisma)),
   };
 }

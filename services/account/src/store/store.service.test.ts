@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/
 import { openPostgres, type Postgres } from "@countersign/postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Creation } from "../domain/creations/creation.ts";
+import { postgresChainReadings } from "./chain-readings.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
@@ -51,6 +52,28 @@ describe("deployments", () => {
     const answers = await Promise.all([command, command, other].map((each) => accounts().queue(each, clock.now())));
     for (const { deployment } of answers)
       expect(deployment).toMatchObject({ state: "queued", userKey: command.userKey });
+  });
+
+  it("that wait, and creations under way, are counted by state with the age of the oldest", async () => {
+    const { openSagas, watchedHeight } = postgresChainReadings(postgres);
+    const open = async () => {
+      const rows = await openSagas(chainName);
+      return Object.fromEntries(rows.map(({ saga, state, count, oldest }) => [`${saga} ${state}`, [count, oldest]]));
+    };
+    const none = { "creation assigned": [0, 0], "creation signed": [0, 0], "server-key-rotation submitted": [0, 0] };
+    expect(await open()).toMatchObject({ ...none, "deployment queued": [0, 0] });
+    const at = (seconds: number) => new Date(Date.now() - seconds * 1_000);
+    await accounts().queue(newDeployment(), at(60));
+    await accounts().queue(newDeployment(), at(5));
+    expect((await open())["deployment queued"]).toEqual([2, expect.closeTo(60, -1)]);
+    expect(await creations().assign(chainName, lease(uuidv4(), at(30)))).toBeDefined();
+    const states = await open();
+    expect(states["deployment queued"]).toEqual([0, 0]);
+    expect(states["creation assigned"]).toEqual([1, expect.closeTo(30, -1)]);
+    expect((await openSagas("flow-other")).every(({ count }) => count === 0)).toBe(true);
+    expect(await watchedHeight("flow-other")).toBeUndefined();
+    await prisma.deployment.deleteMany();
+    await prisma.creation.deleteMany();
   });
 
   it("that have ended are found for all who wait, each chain by itself", async () => {

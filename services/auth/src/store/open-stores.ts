@@ -3,6 +3,7 @@ import type { ServiceRuntime } from "@countersign/runtime";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { type AddressLimits, createLimits } from "./limits.ts";
+import { readOpenSignUps } from "./open-sign-ups.ts";
 import { postgresBlockedKeyStore } from "./postgres-blocked-key-store.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
@@ -20,7 +21,7 @@ import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts
 export function openStores(runtime: ServiceRuntime, limits: AddressLimits) {
   const { prisma, postgres } = runtime.database(PrismaClient);
   // A code is exchanged inside a transaction: its own connections keep a slow provider from blocking others.
-  const { prisma: codes } = runtime.connections(PrismaClient, 3);
+  const { prisma: codes } = runtime.connections("codes", PrismaClient, 3);
   return {
     access: asPort("access", prismaAccessStore(prisma)),
     blockedKeys: postgresBlockedKeyStore(postgres),
@@ -31,6 +32,7 @@ export function openStores(runtime: ServiceRuntime, limits: AddressLimits) {
     freezes: asPort("freezes", prismaFreezeStore(prisma)),
     limits: createLimits(postgres, limits),
     holds: asPort("holds", prismaHoldStore(prisma)),
+    openSignUps: readOpenSignUps(postgres),
     sessions: asPort("sessions", postgresSessionStore(prisma, postgres)),
     signIns: asPort("signIns", prismaTwoFactorSignInStore(prisma)),
     signUps: asPort("signUps", postgresSignUpStore(prisma, postgres), { mark: (_saga, step) => step }),

@@ -6,6 +6,7 @@ import { decideSignUp } from "../domain/sign-up/sign-up.ts";
 import { type LeaseSignUp, SIGN_UP_STEPS } from "../domain/sign-up/sign-up-saga.ts";
 import { sampleDevice } from "../testing/sample-device.ts";
 import { app, clock, eventsOf, now, person, postgres, prisma, times } from "../testing/store-fixture.ts";
+import { readOpenSignUps } from "./open-sign-ups.ts";
 import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
 
 const commandOf = (profile: LoginProfile, change: Partial<LeaseSignUp> = {}): LeaseSignUp => {
@@ -54,6 +55,29 @@ describe("leases of sign-ups", () => {
     expect((await lease({ ...command, deviceKey: generateKeyPair().publicKey })).kind).toBe("account-exists");
     expect((await lease({ ...command, deviceKey: command.accountKey })).kind).toBe("account-exists");
     expect(await lease(command)).toEqual(first);
+  });
+
+  it("unfinished ones are counted by their state, until they are done or given up", async () => {
+    const open = async () => {
+      const rows = await readOpenSignUps(postgres)(["flow-counted", "flow-empty"]);
+      expect(rows).toHaveLength(4);
+      expect(rows.every(({ oldest, count }) => (count === 0 ? oldest === 0 : oldest >= 0))).toBe(true);
+      return rows.filter(({ count }) => count > 0).map(({ chain, state, count }) => [chain, state, count]);
+    };
+    expect(await open()).toEqual([]);
+    const drive = async () => {
+      const leased = await lease(commandOf(person(), { chainName: "flow-counted" }));
+      return leased.kind === "drive" ? leased.saga : expect.unreachable();
+    };
+    const [one, other] = [await drive(), await drive()];
+    expect(await open()).toEqual([["flow-counted", "deploying", 2]]);
+    await store().mark(one, "DeployAccount", now);
+    const states = await open();
+    expect(states).toContainEqual(["flow-counted", "deploying", 1]);
+    expect(states).toContainEqual(["flow-counted", "registering", 1]);
+    for (const step of SIGN_UP_STEPS) await store().mark(one, step, now);
+    await store().giveUp(other);
+    expect(await open()).toEqual([]);
   });
 
   it("an Idempotency-Key replays a finished sign-up, and only for the same body", async () => {

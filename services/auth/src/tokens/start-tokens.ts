@@ -1,5 +1,5 @@
 import { createTokenState } from "@countersign/access-tokens";
-import type { ServiceRuntime } from "@countersign/runtime";
+import { exportTokenStateAge, type ServiceRuntime } from "@countersign/runtime";
 import type { Config } from "../config.ts";
 import { startJwksServer } from "../http/jwks.ts";
 import { createTokenKeys, type TokenKeysOptions } from "./token-keys.ts";
@@ -20,12 +20,13 @@ export async function startTokens(
   { issuer, httpListen, tokenKeyPeriodMs: periodMs, secrets: { tokenKeyEncryptionKey: encryptionKey } }: Config,
   stores: TokenStores,
 ) {
-  const { clock, logger, onClose, dependency, signal, tls } = runtime;
+  const { clock, logger, metrics, onClose, dependency, signal, tls } = runtime;
   const keys = createTokenKeys({ store: stores.tokenKeys, encryptionKey, clock, periodMs });
   await keys.rotate();
   const feed = createTokenStateFeed({ store: stores.tokenState, keys, clock, logger });
   // auth checks tokens by the same stream as the other services, without the network.
   const tokenState = createTokenState({ clock });
+  exportTokenStateAge(metrics, tokenState);
   const following = (async () => {
     for await (const message of feed.watch("", signal)) tokenState.apply(message);
   })();

@@ -1,7 +1,7 @@
-import { asPort, type Clock, type Logger } from "@countersign/core";
+import { asOutsidePort, type Clock, type Logger } from "@countersign/core";
 import { type NatsLink, startConsumer } from "@countersign/events";
 import type { Event } from "@countersign/proto/events/v1/events.ts";
-import { startPeriodicJob } from "@countersign/runtime";
+import { type Metrics, startPeriodicJob } from "@countersign/runtime";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { loadPushAdapters } from "../push/load-adapters.ts";
@@ -17,6 +17,7 @@ import { createSmtpMailer } from "./smtp-mailer.ts";
 export interface NotificationsOptions {
   nats: NatsLink;
   logger: Logger;
+  metrics: Metrics;
   config: NotifyConfig;
   devices: Pick<DeviceStore, "listLive">;
   requests: Pick<TwoFactorStore, "find">;
@@ -34,13 +35,13 @@ const DELIVERY_RETENTION_MS = 8 * 24 * HOUR_MS;
 
 /** Starts the consumers that push two-factor requests and send notices by push and e-mail. */
 export function startNotifications(options: NotificationsOptions): { close(): Promise<void> } {
-  const { config, devices, requests, deliveries, findEmail, recordUse, clock, nats } = options;
+  const { config, devices, requests, deliveries, findEmail, recordUse, clock, nats, metrics } = options;
   const logger = options.logger.child({ component: "notifications" });
   const adapters = loadPushAdapters(config.push, { clock, logger });
   const mailer = mailerOf(config.mail, options);
   const push = pushDevices({ adapters, tokens: deliveries, deliveries, clock, logger });
   const send = sendNotice({ devices, deliveries, push, mailer, findEmail, clock, logger });
-  const common = { nats, logger, concurrency: MAX_CONCURRENT_EVENTS };
+  const common = { nats, logger, metrics, concurrency: MAX_CONCURRENT_EVENTS };
   const consumers = [
     startConsumer({
       ...common,
@@ -72,5 +73,5 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
 function mailerOf(config: NotifyConfig["mail"], { logger }: Pick<NotificationsOptions, "logger">): Mailer | undefined {
   if (config === undefined) return undefined;
   const mailer = config === "log" ? createLogMailer(logger) : createSmtpMailer({ ...config, logger });
-  return asPort("mail", mailer, { close: false });
+  return asOutsidePort("mail", mailer, { close: false });
 }

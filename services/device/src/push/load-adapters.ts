@@ -1,4 +1,4 @@
-import { asPort, type Clock, type Logger } from "@countersign/core";
+import { asOutsidePort, type Clock, type Logger } from "@countersign/core";
 import { readSecretFile } from "@countersign/runtime";
 import { createApnsAdapter } from "./apns-adapter.ts";
 import { providerToken } from "./apns-provider-token.ts";
@@ -24,7 +24,7 @@ export function loadPushAdapters(
   config: PushConfig,
   { clock, logger }: { clock: Clock; logger: Logger },
 ): PushAdapters {
-  const open = (adapter: PushAdapter) => asPort("push", adapter, { close: false });
+  const open = (adapter: PushAdapter) => asOutsidePort("push", adapter, { close: false });
   const instead = config.log ? open(createLogAdapter(logger)) : undefined;
   const { fcmCredentialsFile, apns } = config;
   return {

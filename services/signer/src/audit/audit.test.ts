@@ -1,5 +1,5 @@
 import { FixedClock } from "@countersign/core";
-import { createLogger } from "@countersign/runtime";
+import { createLogger, createMetrics } from "@countersign/runtime";
 import { describe, expect, it } from "vitest";
 import type { Amounts, BudgetWindow, Reservation } from "../budget/budget.ts";
 import { findOverBudget, type Reserved, usageId } from "../budget/over-budget.ts";
@@ -8,6 +8,7 @@ import { verifyChain } from "../testing/verify-chain.ts";
 import { createAuditLog } from "./audit-log.ts";
 import type { AuditHead, AuditStore, SignedBatch } from "./audit-store.ts";
 import { readCertificate, verifyBatch } from "./batch.ts";
+import { countRecords } from "./count-records.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "./record.ts";
 
 const entry = (change: Partial<AuditEntry> = {}) =>
@@ -142,11 +143,13 @@ function memoryStore() {
 }
 
 function newLog(signaturesPerMinute = 1000) {
-  const { store, state } = memoryStore();
+  const { store: memory, state } = memoryStore();
+  const metrics = createMetrics("signer", { defaults: false });
+  const store = countRecords(memory, { metrics });
   const logger = createLogger({ name: "test", level: "silent" });
   const clock = new FixedClock(time);
   const writer = newWriter();
-  return { log: createAuditLog({ store, writer, clock, logger, signaturesPerMinute }), state, clock, writer };
+  return { log: createAuditLog({ store, writer, clock, logger, signaturesPerMinute }), state, clock, writer, metrics };
 }
 
 describe("the audit log", () => {
@@ -164,6 +167,23 @@ describe("the audit log", () => {
         hash: receipt.hash,
       });
     });
+  });
+
+  it("is counted by operation and verdict as it was committed, also where a limit changed the verdict", async () => {
+    const { log, state, metrics } = newLog(3);
+    const append = (change: Partial<AuditEntry>) => log.append(entry(change)).catch(() => undefined);
+    await append({ accountId: "b", verdict: "GasLimit", operation: "paymaster" });
+    state.failNext = true;
+    await append({ accountId: "b" });
+    await Promise.all(Array.from({ length: 5 }, () => append({})));
+    const counted = (await metrics.registry.metrics()).match(/^countersign_signer_signatures_total.*$/gm);
+    expect(counted?.map((line) => line.replace(',service="signer"', ""))).toEqual([
+      'countersign_signer_signatures_total{operation="paymaster",verdict="GasLimit"} 1',
+      'countersign_signer_signatures_total{operation="transaction",verdict="signed"} 3',
+      'countersign_signer_signatures_total{operation="transaction",verdict="RateLimited"} 2',
+    ]);
+    const kept = [...state.chains.values()].flatMap(({ records: each }) => each.map(({ verdict }) => verdict));
+    expect(kept.sort()).toEqual(["GasLimit", "RateLimited", "RateLimited", "signed", "signed", "signed"]);
   });
 
   it("a commit that failed refuses its batch and begins another chain", async () => {

@@ -8,6 +8,7 @@ import type { AuditStore } from "./audit-store.ts";
 import { certificateText } from "./batch.ts";
 import { openCheckpointFile } from "./checkpoint-file.ts";
 import { type CheckpointStore, startCheckpointer } from "./checkpointer.ts";
+import { countRecords } from "./count-records.ts";
 
 const AUDIT_KEY = { role: "audit" } as const;
 
@@ -31,7 +32,7 @@ export async function startAudit(
 ): Promise<AuditLog> {
   const { signaturesPerMinute, checkpointFile, checkpointMs } = settings;
   const alarms = new Counter({
-    name: "countersign_signer_audit_alarms",
+    name: "countersign_signer_audit_alarms_total",
     help: "Signs of a changed or shortened audit log or of changed checkpoints",
     registers: [metrics.registry],
   });
@@ -41,7 +42,7 @@ export async function startAudit(
     certificateText({ writerId, startedAt: clock.now(), keyVersion, publicKey }),
   );
   const log = createAuditLog({
-    store: records,
+    store: countRecords(records, { metrics }),
     writer,
     onAlarm,
     clock,

@@ -5,7 +5,14 @@ import type {
   SignRequest,
   SignStreamRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
-import { answerItems, type CallContext, type Handlers, requireToken } from "@countersign/rpc";
+import {
+  answerItems,
+  type CallContext,
+  type Handlers,
+  observeCall,
+  type RpcMetrics,
+  requireToken,
+} from "@countersign/rpc";
 import type { SignedMessage } from "../domain/decide.ts";
 import type { SignCommand } from "../domain/sign-transaction.ts";
 import { signedToProto } from "./conversions.ts";
@@ -13,10 +20,11 @@ import { signedToProto } from "./conversions.ts";
 type Sign = (command: SignCommand) => Promise<SignedMessage>;
 type SigningCommands = Readonly<Record<"signTransaction" | "signPaymaster", Sign>>;
 
-/** Handles signer.v1.Signing. */
+/** Handles signer.v1.Signing. Each request of a stream is observed as a call of the unary RPC. */
 export const signingRpcs = (
   { signTransaction, signPaymaster }: SigningCommands,
   verifier: TokenVerifier,
+  { rpcServer }: Pick<RpcMetrics, "rpcServer">,
 ): Handlers<SigningService> => ({
   signTransaction: async ({ message, chainName }, call) =>
     signedToProto(await signTransaction({ message, chainName, token: requireToken(call), caller: call.caller })),
@@ -25,7 +33,8 @@ export const signingRpcs = (
     signedToProto(await signPaymaster({ message, chainName, token: requireToken(call), caller: call.caller })),
 
   async *signStream(messages, call) {
-    const work = (request: SignRequest) => answer({ signTransaction, signPaymaster }, verifier, request, call);
+    const work = (request: SignRequest) =>
+      answer({ signTransaction, signPaymaster }, verifier, rpcServer, request, call);
     for await (const answers of answerItems(requestsOf(messages), call, work, bytesOf)) yield { answers };
   },
 });
@@ -43,6 +52,7 @@ async function* requestsOf(messages: AsyncIterable<SignStreamRequest>): AsyncGen
 async function answer(
   { signTransaction, signPaymaster }: SigningCommands,
   verifier: TokenVerifier,
+  calls: RpcMetrics["rpcServer"],
   { id, accessToken, requestId, traceparent, transaction, paymaster }: SignRequest,
   call: CallContext,
 ): Promise<SignAnswer> {
@@ -57,7 +67,8 @@ async function answer(
   try {
     const operation = transaction ? "signer.v1.Signing/SignTransaction" : "signer.v1.Signing/SignPaymaster";
     const span = { kind: "server", parent: parseTraceParent(traceparent) } as const;
-    return { id, signed: signedToProto(await inSpan(operation, span, sign)) };
+    const signed = await observeCall(calls, operation, () => inSpan(operation, span, sign));
+    return { id, signed: signedToProto(signed) };
   } catch (error) {
     const { reason, detail, metadata, retryAfterSeconds = 0 } = toAppError(error);
     if (reason === "Internal") call.logger.error({ err: error, requestId }, "signing failed");

@@ -1,5 +1,4 @@
 import { asPort } from "@countersign/core";
-import { openPostgres } from "@countersign/postgres";
 import type { ServiceRuntime } from "@countersign/runtime";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -18,19 +17,11 @@ import { prismaTimeLockStore } from "./prisma-time-lock-store.ts";
 const HOUSEKEEPING_MS = 60_000;
 
 /** Opens the signer's database; its connections close with the process. */
-export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
-  const { logger, clock, onClose } = runtime;
+export function openStores(runtime: ServiceRuntime) {
+  const { clock } = runtime;
   const { prisma, postgres } = runtime.database(PrismaClient);
-  /**
-   * Opens connections of its own, so that reads of bindings and writes of records do not wait for each other.
-   */
-  const openConnections = (name: string) => {
-    const onError = (err: unknown) => logger.warn({ err }, "Postgres connection lost");
-    const connections = openPostgres(databaseUrl, { connections: 2, onError });
-    onClose(name, () => connections.close());
-    return connections;
-  };
-  const bindings = postgresBindingStore(postgres, openConnections("binding queries"));
+  // Connections of their own, so that reads of bindings and writes of records do not wait for each other.
+  const bindings = postgresBindingStore(postgres, runtime.statements("binding", 2));
 
   const deleteExpired = deleteExpiredRows(postgres);
   runtime.every(HOUSEKEEPING_MS, "housekeeping", () => deleteExpired(clock.now()));
@@ -50,7 +41,7 @@ export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
       settle: (_chain, executed) => (executed.length > 0 ? "paid" : ""),
     }),
     budgetUse: () => commonBudgetUse(prisma, clock.now()),
-    auditRecords: postgresAuditStore(openConnections("record queries")),
+    auditRecords: postgresAuditStore(runtime.statements("record", 2)),
     auditReader: prismaAuditReader(prisma),
     checkpoints: prismaCheckpointStore(prisma),
   };
