@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           name: "service",
           include: [`${sources}/**/*.service.test.ts`],
-          exclude,
+          exclude: process.env.CS_TEST_PGBOUNCER ? exclude : [...exclude, "**/pgbouncer.service.test.ts"],
           globalSetup: ["packages/local-stack/src/testing/postgres-setup.ts"],
           testTimeout: 20_000,
           hookTimeout: 60_000,

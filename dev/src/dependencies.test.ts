@@ -13,6 +13,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "@prisma/client": "imported by the generated clients",
   prisma: "run by `npm run generate`",
   "google-proto-files": "read by buf",
+  "squawk-cli": "command of `npm run check`",
   "ts-proto": "run by buf",
   typescript: "its tsc is run by `npm run check`",
 };

@@ -3,7 +3,7 @@ import { uuidv4 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger } from "@countersign/runtime";
 import { Events, type JetStreamManager, type NatsConnection } from "nats";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { API_PREFIX, DURABLE_SETTINGS, DURABLES, type Durable } from "./consumers.ts";
 import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
 import { natsAccounts } from "./nats-accounts.ts";
@@ -17,7 +17,12 @@ const account = "019a0000-0000-7000-8000-000000000001";
 let nats: TestNats;
 let operator: NatsConnection;
 let manager: JetStreamManager;
-const as = (service: string) => nats.connectAs(service);
+const opened: NatsConnection[] = [];
+const as = async (service: string): Promise<NatsConnection> => {
+  const connection = await nats.connectAs(service);
+  opened.push(connection);
+  return connection;
+};
 
 /** Publishes or subscribes, and returns what NATS rejected meanwhile. */
 async function refusals(connection: NatsConnection, attempt: () => unknown): Promise<string[]> {
@@ -45,11 +50,16 @@ const publish = (connection: NatsConnection, subject: string) =>
 describe("rights at NATS", () => {
   beforeAll(async () => {
     nats = await beginNats();
-    operator = await as("operator");
+    operator = await nats.connectAs("operator");
     manager = await operator.jetstreamManager();
   });
 
   afterAll(() => nats?.end());
+
+  // A consumer of an earlier test would ask again where the next test makes its durable again.
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((connection) => connection.close()));
+  });
 
   /** The subject at which the alert that auth is handling is acknowledged. */
   let ack: string;

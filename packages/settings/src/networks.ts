@@ -1,4 +1,4 @@
-import { readJsonFile } from "@countersign/runtime";
+import { readJsonFile } from "@countersign/runtime/config.ts";
 import { z } from "zod";
 
 const cadenceAddress = z.string().regex(/^[0-9a-f]{16}$/, "must be 16 lower-case hex digits");

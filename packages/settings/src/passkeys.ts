@@ -1,5 +1,5 @@
 import { isOrigin, isRpId, type PasskeySettings } from "@countersign/keys";
-import { readJsonFile } from "@countersign/runtime";
+import { readJsonFile } from "@countersign/runtime/config.ts";
 import { z } from "zod";
 
 const relyingParty = z
