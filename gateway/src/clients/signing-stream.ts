@@ -1,12 +1,19 @@
 import { AppError, formatTraceParent, inSpan, isReason } from "@countersign/core";
-import type {
-  Refusal,
-  SignAnswer,
-  SignedMessage,
+import {
+  type Refusal,
+  type SignAnswer,
+  type SignedMessage,
   SigningService,
-  SignRequest,
+  type SignRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
-import { createCoalescer, observeCall, type RpcCallOptions, type RpcClient, type RpcMetrics } from "@countersign/rpc";
+import {
+  createCoalescer,
+  observeCall,
+  type RpcCallOptions,
+  type RpcClient,
+  type RpcMetrics,
+  rpcName,
+} from "@countersign/rpc";
 
 type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaster"> & { close(): void };
 
@@ -36,7 +43,7 @@ export function createSigningStream(
     call: RpcCallOptions["onBehalfOf"],
   ): Promise<SignedMessage> => {
     const { rawToken = "", requestId = "", signal } = call ?? {};
-    const rpc = operation.transaction ? "signer.v1.Signing/SignTransaction" : "signer.v1.Signing/SignPaymaster";
+    const rpc = rpcName(operation.transaction ? SigningService.signTransaction : SigningService.signPaymaster);
     return inSpan(rpc, { kind: "client", parent: call?.trace }, async (trace) => {
       const traceparent = formatTraceParent(trace);
       const request = { ...operation, accessToken: rawToken, requestId, traceparent };

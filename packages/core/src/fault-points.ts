@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { connect, type Socket } from "node:net";
+import { wrapMethods } from "./wrap-methods.ts";
 
 /**
  * One JSON line that a process sends to its controller; it continues when the controller answers the id, as a
@@ -55,19 +56,14 @@ export function withFaultPoints<T extends object>(
     : [methods: FaultPointMethods<T>]
 ): T {
   if (reach === undefined) return port;
-  const own = (methods ?? {}) as Record<string, undefined | false | ((...args: unknown[]) => string)>;
-  return new Proxy(port, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function" || typeof key !== "string") return value;
-      const label = own[key];
-      if (label === false || READS.test(key)) return value.bind(target);
-      return async (...args: unknown[]) => {
-        const about = label?.(...args);
-        const method = about ? `${name}.${key}(${about})` : `${name}.${key}`;
-        return betweenPoints(method, async () => value.apply(target, args));
-      };
-    },
+  const labels = (methods ?? {}) as Record<string, undefined | ((...args: unknown[]) => string)>;
+  return wrapMethods(port, labels, (key, method) => {
+    if (READS.test(key)) return method;
+    return async (...args) => {
+      const about = labels[key]?.(...args);
+      const call = about ? `${name}.${key}(${about})` : `${name}.${key}`;
+      return betweenPoints(call, async () => method(...args));
+    };
   });
 }
 
@@ -107,22 +103,18 @@ export function asOperation<A extends unknown[], R>(
  */
 export function withCommitPoints<C extends object>(client: C): C {
   if (reach === undefined) return client;
-  return new Proxy(client, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function") return value;
-      // Prisma's name, and that of packages/postgres.
-      if (key !== "$transaction" && key !== "transaction") return value.bind(target);
-      return (work: unknown, ...rest: unknown[]) => {
-        const { name = BACKGROUND, call = "a transaction" } = operations.getStore() ?? {};
-        const untilCommit = async (transaction: unknown) => {
-          const result: unknown = await (work as (transaction: unknown) => unknown)(transaction);
-          await pass(`${name}: ${call} before commit`);
-          return result;
-        };
-        return value.call(target, typeof work === "function" ? untilCommit : work, ...rest);
+  return wrapMethods(client, {}, (key, method) => {
+    // Prisma's name, and that of packages/postgres.
+    if (key !== "$transaction" && key !== "transaction") return method;
+    return (work, ...rest) => {
+      const { name = BACKGROUND, call = "a transaction" } = operations.getStore() ?? {};
+      const untilCommit = async (transaction: unknown) => {
+        const result: unknown = await (work as (transaction: unknown) => unknown)(transaction);
+        await pass(`${name}: ${call} before commit`);
+        return result;
       };
-    },
+      return method(typeof work === "function" ? untilCommit : work, ...rest);
+    };
   });
 }
 

@@ -1,5 +1,6 @@
 import { isAppError } from "./app-error.ts";
 import { REASONS } from "./reasons.ts";
+import { wrapMethods } from "./wrap-methods.ts";
 
 /** Called with the end of each call: its duration, and whether the other side failed. */
 export type RecordOutsideCall = (seconds: number, failed: boolean) => void;
@@ -20,8 +21,6 @@ export function recordOutsideCalls(by: OutsideCallRecorder | undefined): void {
 /** Returns whether a call failed at the other side's fault: an answer such as "not accepted" did not. */
 const isFailure = (error: unknown): boolean => !isAppError(error) || REASONS[error.reason].http >= 500;
 
-type AsyncMethod = (...args: unknown[]) => Promise<unknown>;
-
 /**
  * Times each call of a port's methods. `false` leaves out a method that returns no promise. Where the process
  * records none it returns the port itself.
@@ -29,28 +28,17 @@ type AsyncMethod = (...args: unknown[]) => Promise<unknown>;
 export function withDurations<T extends object>(name: string, port: T, methods: Readonly<Record<string, unknown>>): T {
   const recording = recorder;
   if (recording === undefined) return port;
-  const timed = new Map<string, AsyncMethod>();
-  const time = (key: string, method: AsyncMethod): AsyncMethod => {
+  return wrapMethods(port, methods, (key, method) => {
     const record = recording(name, key);
     return (...args) => {
       const started = performance.now();
       const seconds = () => (performance.now() - started) / 1_000;
-      const result = method.apply(port, args);
+      const result = method(...args) as Promise<unknown>;
       result.then(
         () => record(seconds(), false),
         (error: unknown) => record(seconds(), isFailure(error)),
       );
       return result;
     };
-  };
-  return new Proxy(port, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function" || typeof key !== "string") return value;
-      if (methods[key] === false) return value.bind(target);
-      const known = timed.get(key) ?? time(key, value as AsyncMethod);
-      timed.set(key, known);
-      return known;
-    },
   });
 }

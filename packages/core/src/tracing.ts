@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { TraceParent } from "./trace-parent.ts";
+import { wrapMethods } from "./wrap-methods.ts";
 
 /** As in OpenTelemetry: who works for whom. */
 export type SpanKind = "server" | "client" | "producer" | "consumer" | "internal";
@@ -87,17 +88,10 @@ function reasonOf(error: unknown): string {
  */
 export function withSpans<T extends object>(name: string, port: T, methods: Readonly<Record<string, unknown>>): T {
   if (tracer === undefined) return port;
-  return new Proxy(port, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function" || typeof key !== "string") return value;
-      if (methods[key] === false) return value.bind(target);
-      return (...args: unknown[]) => {
-        // Jobs poll each second: their calls would be most of what is exported.
-        if (activeTrace() === undefined) return value.apply(target, args);
-        return inSpan(`${name}.${key}`, {}, async () => value.apply(target, args));
-      };
-    },
+  return wrapMethods(port, methods, (key, method) => (...args) => {
+    // Jobs poll each second: their calls would be most of what is exported.
+    if (activeTrace() === undefined) return method(...args);
+    return inSpan(`${name}.${key}`, {}, async () => method(...args));
   });
 }
 

@@ -3,7 +3,7 @@ export type { RpcCallOptions } from "./call-options.ts";
 export { createRpcChannel, createRpcClient, type RpcChannel, type RpcClient, type SoleRpcClient } from "./client.ts";
 export { createCoalescer } from "./coalescer.ts";
 export { type CallContext, requireToken } from "./context.ts";
-export type { ServiceDefinition } from "./definition.ts";
+export { rpcName, type ServiceDefinition } from "./definition.ts";
 export type { Handlers } from "./handlers.ts";
 export { requestIdFrom } from "./metadata.ts";
 export { type Peers, parsePeers, peersFile } from "./peers.ts";

@@ -1,9 +1,9 @@
 import { AppError, inSpan, parseTraceParent, type TokenVerifier, toAppError } from "@countersign/core";
-import type {
-  SignAnswer,
+import {
+  type SignAnswer,
   SigningService,
-  SignRequest,
-  SignStreamRequest,
+  type SignRequest,
+  type SignStreamRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
 import {
   answerItems,
@@ -12,6 +12,7 @@ import {
   observeCall,
   type RpcMetrics,
   requireToken,
+  rpcName,
 } from "@countersign/rpc";
 import type { SignedMessage } from "../domain/decide.ts";
 import type { SignCommand } from "../domain/sign-transaction.ts";
@@ -65,9 +66,9 @@ async function answer(
     throw new AppError("InvalidRequest", { detail: "the request names no operation" });
   };
   try {
-    const operation = transaction ? "signer.v1.Signing/SignTransaction" : "signer.v1.Signing/SignPaymaster";
+    const rpc = rpcName(transaction ? SigningService.signTransaction : SigningService.signPaymaster);
     const span = { kind: "server", parent: parseTraceParent(traceparent) } as const;
-    const signed = await observeCall(calls, operation, () => inSpan(operation, span, sign));
+    const signed = await observeCall(calls, rpc, () => inSpan(rpc, span, sign));
     return { id, signed: signedToProto(signed) };
   } catch (error) {
     const { reason, detail, metadata, retryAfterSeconds = 0 } = toAppError(error);
