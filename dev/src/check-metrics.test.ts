@@ -1,6 +1,6 @@
 import { root } from "@countersign/build/paths.ts";
 import { expect, it } from "vitest";
-import { checkMetrics, checkRules, createdMetrics, documentedMetrics } from "./check-metrics.ts";
+import { checkMetrics, checkRules, createdMetrics, dashboardQueries, documentedMetrics } from "./check-metrics.ts";
 
 it("finds metrics in code and in the page", () => {
   const source = 'new Counter({\n  name: "countersign_a_total" });\ncalls("countersign_b_seconds", "B")';
@@ -21,6 +21,15 @@ it("finds rules for metrics that nobody has, and alerts without a runbook", () =
     "countersign:a:rate5m: no metric is called countersign_a_seconds_bucket",
     "docs/runbooks/queue-old.md is missing",
   ]);
+});
+
+it("finds queries of dashboards for metrics that nobody has", () => {
+  const panels = [
+    { title: "Row" },
+    { title: "Queue", targets: [{ expr: "countersign_a" }, { expr: "countersign_b" }] },
+  ];
+  const queries = dashboardQueries("d.json", JSON.stringify({ panels }));
+  expect(checkRules(queries, ["countersign_a"], [])).toEqual(["d.json, Queue: no metric is called countersign_b"]);
 });
 
 it("docs/metrics.md has every metric of the code, and no other", () => {

@@ -13,22 +13,31 @@ export const createdMetrics = (source: string): string[] =>
 export const documentedMetrics = (page: string): string[] =>
   [...page.matchAll(/^\| `(countersign_\w+)` \|/gm)].map(([, name]) => name!);
 
-/** One rule of Prometheus: an alert, or a recorded expression. */
+/** One rule of Prometheus: an alert, or a recorded expression; or a query of a dashboard, which nobody records. */
 export interface Rule {
   readonly alert?: string;
   readonly record?: string;
+  readonly panel?: string;
   readonly expr: string;
   readonly annotations?: { readonly runbook_url?: string };
+}
+
+/** Returns the queries of a dashboard, as rules. */
+export function dashboardQueries(file: string, dashboard: string): Rule[] {
+  const { panels } = JSON.parse(dashboard) as { panels: { title: string; targets?: { expr: string }[] }[] };
+  return panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ panel: `${file}, ${title}`, expr })));
 }
 
 /** Returns what is wrong with rules: metrics that nobody has, and alerts without a runbook. */
 export function checkRules(rules: readonly Rule[], metrics: readonly string[], runbooks: readonly string[]): string[] {
   const recorded = rules.map(({ record }) => record);
-  const unknown = rules.flatMap(({ alert, record, expr }) => {
+  const unknown = rules.flatMap(({ alert, record, panel, expr }) => {
     const names = [...new Set(expr.match(/\bcountersign[_:][\w:]+/g))];
     const known = (name: string) =>
       recorded.includes(name) || metrics.includes(name) || metrics.includes(name.replace(/_(bucket|sum|count)$/, ""));
-    return names.filter((name) => !known(name)).map((name) => `${alert ?? record}: no metric is called ${name}`);
+    return names
+      .filter((name) => !known(name))
+      .map((name) => `${alert ?? record ?? panel}: no metric is called ${name}`);
   });
   const alerts = rules.filter(({ alert }) => alert !== undefined);
   const pageOf = ({ alert }: Rule) =>
@@ -49,7 +58,7 @@ export function checkRules(rules: readonly Rule[], metrics: readonly string[], r
 
 /**
  * Returns each metric that the code creates and docs/metrics.md does not have, and the other way round, and
- * what is wrong with the alerts' rules.
+ * what is wrong with the queries of alerts and dashboards.
  */
 export function checkMetrics(root: string): string[] {
   const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -57,7 +66,9 @@ export function checkMetrics(root: string): string[] {
   const created = new Set(sources.flatMap((path) => createdMetrics(read(path))));
   const documented = documentedMetrics(read("docs/metrics.md"));
   const { groups } = parse(read("deploy/monitoring/alerts.yaml")) as { groups: { rules: Rule[] }[] };
-  const rules = groups.flatMap((group) => group.rules);
+  const dashboards = trackedFiles(root).filter((path) => path.startsWith("deploy/monitoring/dashboards/"));
+  const panels = dashboards.flatMap((path) => dashboardQueries(path, read(path)));
+  const rules = [...groups.flatMap((group) => group.rules), ...panels];
   const runbooks = trackedFiles(root).filter((path) => /^docs\/runbooks\/(?!README)/.test(path));
   return [
     ...checkRules(rules, documented, runbooks),

@@ -48,7 +48,7 @@ export async function check(): Promise<void> {
     ["nothing works on one node of Postgres only", async () => report(checkDistribution(root))],
     ["new migrations lock no table for long (squawk)", async () => report(checkMigrations(root))],
     ["no main.ts has more than 120 lines", async () => report(checkMains(root))],
-    ["metrics are documented, alerts have runbooks", async () => report(checkMetrics(root))],
+    ["metrics of docs, alerts and dashboards exist; alerts have runbooks", async () => report(checkMetrics(root))],
     ["settings are documented", async () => report(checkSettings(root))],
   ];
   if (existsSync(join(root, "proto/buf.yaml"))) {

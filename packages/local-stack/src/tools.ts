@@ -28,6 +28,8 @@ interface Tool {
   package: string;
   /** Default dev/tools. */
   module?: string;
+  /** Build tags. */
+  tags?: string;
   /** Arguments whose output names the version. */
   versionArguments: string[];
   /** Changes to the module's source before it is built. */
@@ -94,6 +96,18 @@ const helm: Tool = {
   package: "helm.sh/helm/v3/cmd/helm",
   module: "dev/kubernetes",
   versionArguments: ["version", "--short"],
+};
+
+/** Checks and tests Prometheus' rules; the version is Prometheus' own. */
+const promtool: Tool = {
+  name: "promtool",
+  version: "v3.14.0",
+  variable: "CS_PROMTOOL",
+  package: "github.com/prometheus/prometheus/cmd/promtool",
+  module: "dev/tools/promtool",
+  // Without the service discovery of thirty clouds, which would be most of the build.
+  tags: "remove_all_sd",
+  versionArguments: ["--version"],
 };
 
 export type ToolPaths = Record<keyof typeof tools, string>;
@@ -207,7 +221,8 @@ async function build(tool: Tool, say: (line: string) => void): Promise<string> {
   try {
     const source = tool.patches ? patchedEmulator(scratch, tool.patches) : [];
     await new Promise<void>((resolve, reject) => {
-      const child = spawn("go", ["build", "-trimpath", ...source, "-o", partial, tool.package], {
+      const tags = tool.tags === undefined ? [] : ["-tags", tool.tags];
+      const child = spawn("go", ["build", "-trimpath", ...tags, ...source, "-o", partial, tool.package], {
         cwd: join(root, tool.module ?? "dev/tools"),
         // Portable: the binary must not depend on instructions of the machine that built it.
         env: { ...process.env, CGO_CFLAGS: "-O2 -D__BLST_PORTABLE__" },
@@ -253,6 +268,12 @@ export async function ensureTools(say: (line: string) => void): Promise<ToolPath
 /** Finds or builds helm. */
 export async function ensureHelm(say: (line: string) => void): Promise<string> {
   const [path] = await ensure([helm], say);
+  return path as string;
+}
+
+/** Finds or builds promtool. */
+export async function ensurePromtool(say: (line: string) => void): Promise<string> {
+  const [path] = await ensure([promtool], say);
   return path as string;
 }
 
