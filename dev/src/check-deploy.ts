@@ -5,8 +5,8 @@ import { writeChartReadme } from "./kubernetes/chart-readme.ts";
 import { runVitest } from "./test.ts";
 
 /**
- * `npm run check:deploy`: prepares helm, promtool and the schemas of Kubernetes, then runs tests/deploy. With `write`
- * it writes the chart's README first.
+ * `npm run check:deploy`: prepares helm, promtool and the schemas of Kubernetes, then runs tests/deploy.
+ * With `write` it writes the chart's README first.
  */
 export async function checkDeploy(write: boolean): Promise<number> {
   if (write) writeChartReadme();

@@ -13,7 +13,7 @@ export const createdMetrics = (source: string): string[] =>
 export const documentedMetrics = (page: string): string[] =>
   [...page.matchAll(/^\| `(countersign_\w+)` \|/gm)].map(([, name]) => name!);
 
-/** One rule of Prometheus: an alert, or a recorded expression; or a query of a dashboard, which nobody records. */
+/** One rule of Prometheus, an alert or a recorded expression; or a query of a dashboard's panel. */
 export interface Rule {
   readonly alert?: string;
   readonly record?: string;
