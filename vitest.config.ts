@@ -43,7 +43,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude: [...exclude, "tests/{answers,deploy,faults,models}/**"],
+          exclude: [...exclude, "tests/{answers,deploy,faults,models,operations}/**"],
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -68,6 +68,18 @@ export default defineConfig({
           include: ["tests/answers/*.test.ts"],
           exclude,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        // `npm run test:operations`: minutes for each file.
+        test: {
+          name: "operations",
+          include: ["tests/operations/*.test.ts"],
+          exclude,
+          globalSetup: ["packages/local-stack/src/testing/template-setup.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
         },
       },
       {

@@ -32,6 +32,11 @@ const commands: Command[] = [
   passingOn("test -- [argument of vitest]…", "Prepares what tests need, then runs vitest.", async (args) =>
     (await import("./test.ts")).test(args),
   ),
+  passingOn(
+    "test:operations -- [argument of vitest]…",
+    "Upgrades, rotations and restores: the tests that take longer than `npm test` may.",
+    async (args) => (await import("./test-operations.ts")).testOperations(args),
+  ),
   passingOn("bench -- [argument of the benchmark]…", "Prepares the stack, then runs the benchmark.", async (args) =>
     (await import("./bench.ts")).bench(args),
   ),

@@ -9,6 +9,12 @@ import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
 
 /** `npm test`: prepares what tests need (stubs, tools), then runs vitest with the given arguments. */
 export async function test(args: string[]): Promise<number> {
+  await prepareTests(args);
+  return runVitest(namesProject(args) ? args : ["--project=!deploy", "--project=!operations", ...args]);
+}
+
+/** Prepares what the tests of these arguments of vitest need. */
+export async function prepareTests(args: readonly string[]): Promise<void> {
   await generate();
   // Built before vitest starts: in a test's set-up, a build of minutes would look like a hang.
   await ensureTools((line) => console.log(line));
@@ -18,14 +24,13 @@ export async function test(args: string[]): Promise<number> {
     await ensureGrpcurl((line) => console.log(line));
   }
   await ensureTestPrograms((line) => console.log(line));
-  return runVitest(namesProject(args) ? args : ["--project=!deploy", ...args]);
 }
 
-/** Runs vitest with these arguments and returns its exit code. */
-export async function runVitest(args: readonly string[]): Promise<number> {
+/** Runs vitest with these arguments and further variables, and returns its exit code. */
+export async function runVitest(args: readonly string[], variables: Record<string, string> = {}): Promise<number> {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   // Every worker loads the same packages.
-  const env = { ...process.env, NODE_COMPILE_CACHE: compileCacheDir };
+  const env = { ...process.env, NODE_COMPILE_CACHE: compileCacheDir, ...variables };
   const child = spawn(process.execPath, [vitest, "run", ...args, ...reporters(args)], {
     cwd: root,
     stdio: "inherit",
@@ -52,5 +57,5 @@ export function runsEndToEnd(args: readonly string[]): boolean {
   const named = args.flatMap((arg, at) =>
     arg === "--project" ? [args[at + 1] ?? ""] : arg.split("--project=").slice(1),
   );
-  return named.length === 0 || named.some((project) => !["unit", "service", "faults"].includes(project));
+  return named.length === 0 || named.some((project) => !["unit", "service", "faults", "operations"].includes(project));
 }

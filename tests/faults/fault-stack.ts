@@ -39,8 +39,18 @@ export interface FaultStack extends RunningStack {
 /** Returns the two processes of a program. */
 export const replicasOf = (program: Program): [string, string] => [program, `${program}-2`];
 
+/** `npm run test:operations` makes the second replica of each program one of the version before. */
+function mixedVersions(name: string): string {
+  const other = process.env.CS_TEST_MIXED_WITH;
+  return other && name.endsWith("-2") ? other : root;
+}
+
 /** Starts a stack for one test file: `replicas` of every program, which report their fault points. */
-export async function startFaultStack(settings: Record<string, string> = {}, replicas = 2): Promise<FaultStack> {
+export async function startFaultStack(
+  settings: Record<string, string> = {},
+  replicas = 2,
+  checkoutOf: (process: string) => string = mixedVersions,
+): Promise<FaultStack> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-faults-"));
   await beginWith(inject("stackTemplate"), stateDir);
   const controller = await startController(join(stateDir, "faults.sock"));
@@ -54,6 +64,7 @@ export async function startFaultStack(settings: Record<string, string> = {}, rep
     isCopy: true,
     replicas,
     extraEnvironment,
+    checkoutOf,
     say,
   });
   const down = new Set<string>();

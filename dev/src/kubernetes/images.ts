@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
@@ -55,17 +55,4 @@ export async function loadImages(earlier: string, hostTools: string | undefined)
   } finally {
     await engine.stop();
   }
-}
-
-/** Writes the files of an earlier commit to a directory. Returns whether that commit has a chart. */
-export async function exportCommit(commit: string, directory: string): Promise<boolean> {
-  const tree = await run("git", ["ls-tree", "--name-only", commit, "deploy/helm/countersign/Chart.yaml"]);
-  if (tree.trim() === "") return false;
-  mkdirSync(directory);
-  const archive = join(directory, "commit.tar");
-  // With the rights of files in a checkout: equal files are equal layers.
-  await run("git", ["-c", "tar.umask=0022", "archive", "--output", archive, commit]);
-  await run("tar", ["--extract", "--file", archive, "--directory", directory]);
-  rmSync(archive);
-  return true;
 }

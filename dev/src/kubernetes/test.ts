@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,11 +8,12 @@ import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import { sendTransaction } from "@countersign/client";
 import { networkOf, type Surroundings, signUpPerson } from "@countersign/local-stack/person.ts";
+import { exportCommit, previousCommit } from "@countersign/local-stack/previous-version.ts";
 import { parseAllDocuments } from "yaml";
 import { Checks } from "../checks.ts";
 import { collectHostTools } from "../docker/host-tools.ts";
 import { apply, clusterDown, clusterEnv, clusterUp, helm, kubectl } from "./cluster.ts";
-import { BEFORE, exportCommit, loadImages, NOW } from "./images.ts";
+import { BEFORE, loadImages, NOW } from "./images.ts";
 import { type LoadResult, startLoad } from "./load.ts";
 import { NAMESPACE, type Outside, startOutside } from "./outside.ts";
 import {
@@ -303,14 +303,11 @@ export async function testKubernetes(
   if (process.getuid?.() !== 0) throw new Failure("test:kubernetes needs root: it starts a container runtime.");
   const directory = mkdtempSync(join(tmpdir(), "countersign-kubernetes-"));
   wanted = words;
-  const commit = process.env.CS_PREVIOUS ?? "HEAD~1";
-  let earlier = join(directory, "earlier");
+  const commit = await previousCommit();
+  const earlier = join(directory, "earlier");
   let outside: Outside | undefined;
   try {
-    if (!(await exportCommit(commit, earlier))) {
-      console.log(`${commit} has no chart: the version before is this one`);
-      earlier = root;
-    }
+    await exportCommit(commit, earlier);
     await clusterUp();
     await loadImages(earlier, useHostTools ? await collectHostTools(directory) : undefined);
     for (const namespace of [NAMESPACE, TRIAL]) await deleteNamespace(namespace);
@@ -322,8 +319,7 @@ export async function testKubernetes(
     apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE, labels } }]);
     outside = await startOutside(join(directory, "state"), NOW);
     apply(outside.secrets);
-    const version = execFileSync("git", ["rev-parse", "--short", commit], { cwd: root, encoding: "utf8" }).trim();
-    console.log(`upgrade from ${version} to the working tree`);
+    console.log(`upgrade from ${commit.slice(0, 8)} to the working tree`);
     await testOn(outside, earlier, directory);
   } finally {
     await outside?.stop();

@@ -60,6 +60,11 @@ export interface StackOptions {
   addressOf?: AddressOf;
   /** Further variables of a service's or gateway's process, for tests. */
   extraEnvironment?: (process: string) => Record<string, string>;
+  /**
+   * The checkout whose program a process runs, asked at each of its starts: a test may mix versions. Default:
+   * this one.
+   */
+  checkoutOf?: (process: string) => string;
   say(line: string): void;
   /** Resolves when the start is to be given up. */
   cancel?: Promise<void>;
@@ -136,23 +141,36 @@ async function startPooler(
   return (service) => pooledUrl(urlOf(service), port);
 }
 
-function entryPoint(name: ProgramName): string {
-  return name === "gateway" ? join(root, "gateway/src/main.ts") : join(root, "services", name, "src/main.ts");
+function entryPoint(name: ProgramName, checkout: string): string {
+  return name === "gateway" ? join(checkout, "gateway/src/main.ts") : join(checkout, "services", name, "src/main.ts");
+}
+
+/** Returns the environment of a process as its own version sets it up: it knows its own settings only. */
+async function environmentOf(name: ProgramName, replica: number, input: EnvironmentInput, checkout: string) {
+  if (checkout === root) return serviceEnvironment(name, replica, input);
+  const itsOwn = await import(join(checkout, "packages/local-stack/src/service-environment.ts"));
+  return (itsOwn.serviceEnvironment as typeof serviceEnvironment)(name, replica, input);
 }
 
 /** Returns the command of a process. The signer's leaves no core dump, which would contain its keys. */
-function commandOf(name: ProgramName): { command: string; args: string[] } {
-  const args = [...NODE_FLAGS[name], entryPoint(name)];
+function commandOf(name: ProgramName, checkout: string): { command: string; args: string[] } {
+  const args = [...NODE_FLAGS[name], entryPoint(name, checkout)];
   if (name !== "signer") return { command: process.execPath, args };
   return { command: "/bin/sh", args: ["-c", 'ulimit -c 0; exec "$0" "$@"', process.execPath, ...args] };
 }
 
-async function startService(name: ProgramName, replica: number, input: EnvironmentInput, supervisor: Supervisor) {
+async function startService(
+  name: ProgramName,
+  replica: number,
+  input: EnvironmentInput,
+  supervisor: Supervisor,
+  checkout = root,
+) {
   const child = await supervisor.starter(name === "gateway" ? gatewayTier : serviceTier)({
     name: processName(name, replica),
-    ...commandOf(name),
-    cwd: root,
-    env: await serviceEnvironment(name, replica, input),
+    ...commandOf(name, checkout),
+    cwd: checkout,
+    env: await environmentOf(name, replica, input, checkout),
     logFile: join(input.stateDir, "log", `${processName(name, replica)}.log`),
   });
   await waitFor(child, `http://127.0.0.1:${input.replicas[replica]?.[`${name}Admin`]}/startupz`, (why) =>
@@ -278,13 +296,15 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     addressOf,
     extraEnvironment,
   };
-  const programs = (options.programs ?? allPrograms).filter((name) => existsSync(entryPoint(name)));
+  const programs = (options.programs ?? allPrograms).filter((name) => existsSync(entryPoint(name, root)));
   if (programs.length > 0)
     say(`starting ${programs.join(", ")}${replicas.length > 1 ? `, ${replicas.length} of each` : ""}`);
   await Promise.all(
     programs.flatMap((name) =>
       replicas.map((_, replica) =>
-        restarts.begin(processName(name, replica), () => startService(name, replica, input, supervisor)),
+        restarts.begin(processName(name, replica), () =>
+          startService(name, replica, input, supervisor, options.checkoutOf?.(processName(name, replica))),
+        ),
       ),
     ),
   );
