@@ -44,7 +44,7 @@ async function rollOut(order: readonly Program[], checkout: string): Promise<voi
   }
 }
 
-/** Requests that a load balancer, which sends nothing to a gateway that stops, would have answered with an error. */
+/** Returns the failed requests; a load balancer sends none to a gateway that has stopped. */
 const failedRequests = (persons: readonly Person[]) =>
   persons
     .flatMap(({ answers }) => answers.filter((answer) => / 5\d\d/.test(answer) || /error/i.test(answer)))
