@@ -34,27 +34,25 @@ type Methods<T> = { [K in keyof T]-?: T[K] extends Method ? K : never }[keyof T]
 type AsyncMethods<T> = { [K in keyof T]-?: T[K] extends (...args: never[]) => Promise<unknown> ? K : never }[keyof T];
 
 /**
- * The methods that differ from the others: `false` for one without fault points, as every synchronous method
- * must be; a function that names what a call is about where the points of different calls must differ.
+ * The methods of a port that differ from the others: `false` for one that is not wrapped at all, as every
+ * synchronous method must be; a function that names the subject of a call, where the fault points of
+ * different calls must differ.
  */
-export type FaultPointMethods<T> = { readonly [K in Exclude<Methods<T>, AsyncMethods<T>>]: false } & {
+export type PortMethods<T> = { readonly [K in Exclude<Methods<T>, AsyncMethods<T>>]: false } & {
   readonly [K in AsyncMethods<T>]?: T[K] extends (...args: infer A) => unknown
     ? false | ((...args: A) => string)
     : false;
 };
+
+export type PortMethodsArgument<T> =
+  Record<never, never> extends PortMethods<T> ? [methods?: PortMethods<T>] : [methods: PortMethods<T>];
 
 /**
  * Makes a fault point, at which a test may kill the process, before each call of the port's methods and after
  * each one that succeeded: "key/RegisterKey: keys.withAccount before". Methods that only read have none.
  * Without a controller it returns the port itself.
  */
-export function withFaultPoints<T extends object>(
-  name: string,
-  port: T,
-  ...[methods]: Record<never, never> extends FaultPointMethods<T>
-    ? [methods?: FaultPointMethods<T>]
-    : [methods: FaultPointMethods<T>]
-): T {
+export function withFaultPoints<T extends object>(name: string, port: T, ...[methods]: PortMethodsArgument<T>): T {
   if (reach === undefined) return port;
   const labels = (methods ?? {}) as Record<string, undefined | ((...args: unknown[]) => string)>;
   return wrapMethods(port, labels, (key, method) => {
@@ -69,6 +67,7 @@ export function withFaultPoints<T extends object>(
 
 async function betweenPoints<R>(method: string, work: () => Promise<R>): Promise<R> {
   const operation = operations.getStore() ?? { name: BACKGROUND, calls: new Set<string>() };
+  // How often an operation repeats a call depends on timing: all repetitions share one name.
   const call = operation.calls.has(method) ? `${method} again` : method;
   operation.calls.add(method);
   await pass(`${operation.name}: ${call} before`);

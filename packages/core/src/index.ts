@@ -13,7 +13,7 @@ export {
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
 export type { Logger } from "./logger.ts";
-export { type OutsideCallRecorder, recordOutsideCalls } from "./outside-calls.ts";
+export { type OutsideCallObserver, observeOutsideCalls } from "./outside-calls.ts";
 export { asOutsidePort, asPort } from "./port.ts";
 export { isPostgresLost } from "./postgres-lost.ts";
 export { GRPC_CODES, type GrpcCodeName, isReason, REASONS, type Reason } from "./reasons.ts";

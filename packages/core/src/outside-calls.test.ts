@@ -1,9 +1,9 @@
 import { afterEach, expect, it } from "vitest";
 import { AppError } from "./app-error.ts";
-import { recordOutsideCalls } from "./outside-calls.ts";
+import { observeOutsideCalls } from "./outside-calls.ts";
 import { asOutsidePort } from "./port.ts";
 
-afterEach(() => recordOutsideCalls(undefined));
+afterEach(() => observeOutsideCalls(undefined));
 
 const provider = {
   name: "example",
@@ -16,7 +16,7 @@ const provider = {
 
 it("times each call by port and method; a refusal of the other side is no failure", async () => {
   const calls: string[] = [];
-  recordOutsideCalls((port, method) => (seconds, failed) => {
+  observeOutsideCalls((port, method) => (seconds, failed) => {
     expect(seconds).toBeGreaterThanOrEqual(0);
     calls.push(`${port}.${method} ${failed ? "failed" : "ok"}`);
   });

@@ -46,7 +46,10 @@ export interface Tracer {
 
 let tracer: Tracer | undefined;
 
-/** Records the spans that begin from now on; undefined: none. The ports of a process are made after this. */
+/**
+ * Records the spans that begin from now on; undefined: none. Call it before ports are made: earlier ones stay
+ * as they are.
+ */
 export function recordSpans(by: Tracer | undefined): void {
   tracer = by;
 }
@@ -58,7 +61,9 @@ export function recordSpans(by: Tracer | undefined): void {
 export const startSpan = (name: string, options: SpanOptions = {}): Span =>
   tracer?.start(name, options) ?? new UnrecordedSpan(options.parent);
 
-/** Returns the position of the span whose work this is; undefined where the process exports none. */
+/**
+ * Returns the position of the span whose work this is; undefined outside of spans, or if none are exported.
+ */
 export const activeTrace = (): TraceParent | undefined => tracer?.active();
 
 /** Runs work that a request starts and that goes on for others: its spans are not the request's. */
@@ -96,8 +101,9 @@ export function withSpans<T extends object>(name: string, port: T, methods: Read
 }
 
 /**
- * Returns a new position in the trace of `parent`, or in a new one, of which nobody exports spans if this
- * process exports none of it.
+ * Returns a new position in the trace of `parent`, or in a new one. A new trace is not sampled ("00") where
+ * this process exports spans: it left this work out, and callees leave it out too. Where this process exports
+ * none, the trace is sampled ("01"), so that a callee that exports spans does so.
  */
 export function newTrace(parent?: TraceParent): TraceParent {
   const random = randomHex();

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { OutsideCallRecorder } from "@countersign/core";
+import type { OutsideCallObserver } from "@countersign/core";
 import { createRpcMetrics, type RpcMetrics } from "@countersign/rpc";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
@@ -27,7 +27,7 @@ export function createMetrics(name: string, options: { defaults?: boolean } = {}
 }
 
 /** Creates the metric of calls to the outside; see `asOutsidePort`. */
-export function createOutsideCalls({ registry }: Metrics): OutsideCallRecorder {
+export function createOutsideCalls({ registry }: Metrics): OutsideCallObserver {
   const seconds = new Histogram({
     name: "countersign_outside_call_seconds",
     help: "Seconds of calls of chain, identity provider, vault, push and mail",

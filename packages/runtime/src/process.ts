@@ -1,6 +1,6 @@
 import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Clock, enableFaultPoints, type Logger, recordOutsideCalls, systemClock } from "@countersign/core";
+import { type Clock, enableFaultPoints, type Logger, observeOutsideCalls, systemClock } from "@countersign/core";
 import { type AdminServer, type DependencyCheck, startAdminServer } from "./admin.ts";
 import { ConfigError, type Env } from "./config.ts";
 import { createLogger } from "./log.ts";
@@ -91,7 +91,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
   const logger: Logger = options.logger ?? createLogger({ name: options.name, level, fields: options.logFields ?? [] });
   const stopTraces = await exportTraces(env, options);
   const metrics = createMetrics(options.name);
-  recordOutsideCalls(createOutsideCalls(metrics));
+  observeOutsideCalls(createOutsideCalls(metrics));
   const drainMs = milliseconds(env, "CS_DRAIN_MS", 10_000);
   const stopping = new AbortController();
   const closers: { name: string; close: () => unknown }[] = [{ name: "traces", close: stopTraces }];

@@ -12,11 +12,14 @@ export interface CreationRunnerOptions {
   onEnd(creation: Creation): void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Creations of one chain that this process has under way at once. */
+  /**
+   * This process begins no creation of a chain of which so many are under way, and takes over as many a
+   * round.
+   */
   readonly parallel: number;
-  /** How long a first deployment waits for company, in milliseconds. */
+  /** Between two rounds, in milliseconds: deployments that are requested together share a transaction. */
   readonly collectMs: number;
-  /** How long a creation that is refused for now is left, and up to as much again, in milliseconds. */
+  /** A creation that is refused for now is requested again after one to two times this, in milliseconds. */
   readonly refusedRetryMs: number;
 }
 
@@ -35,8 +38,8 @@ const pause = async (ms: number, signal: AbortSignal) => void (await sleepUntil(
 
 /**
  * Batches queued deployments into creations and brings each to its end: this process's own, and those of a
- * runner that died. A creation that throws is taken up again by any runner once its lease ends, which is
- * moved to soon. A deployment that the chain refuses is failed; only another DeployAccount queues it again.
+ * runner that died. After an error the lease of a creation is shortened, and any runner takes it over. A
+ * deployment that the chain refuses is failed; only another DeployAccount queues it again.
  */
 export function startCreationRunner(options: CreationRunnerOptions): CreationRunner {
   const { store, chains, onEnd, clock, logger, parallel, collectMs, refusedRetryMs } = options;
@@ -67,12 +70,13 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
       const signal = AbortSignal.any([stop.signal, lost.signal]);
       await inSpan("creation", { parent, links }, () => run(creation, chain, signal));
     } catch (err) {
-      if (stop.signal.aborted) return;
+      if (stop.signal.aborted || lost.signal.aborted) return;
       if (isRefusedForNow(err)) logger.warn({ err }, "a creation waits: the signer refuses it for now");
       else logger.error({ err }, "a creation was interrupted; will retry");
       // The lease ends soon instead: the next runner continues from what is committed.
       const now = clock.now();
       const until = new Date(now.getTime() + (isRefusedForNow(err) ? refusedRetryMs * (1 + Math.random()) : RETRY_MS));
+      // If this fails, the lease ends by itself.
       await store.moveLeaseEnd(creation.id, { owner, now, until }).catch(() => undefined);
     } finally {
       clearInterval(renewing);
@@ -102,6 +106,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
     for (let left = parallel; left > 0; left--) {
       const abandoned = await store.takeOver(lease());
       if (!abandoned) return;
+      // It may be our own, whose lease lapsed while this process stood still.
       if (!running.has(abandoned.id)) start(abandoned);
     }
   }

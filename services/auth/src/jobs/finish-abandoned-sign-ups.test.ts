@@ -8,7 +8,7 @@ it("keeps a deployment that the chain refused as it is, and gives it up", async 
   const saga = { accountId: "account", done: new Set() } as unknown as SignUpSaga;
   const run = finishAbandonedSignUps({
     store: {
-      lease: async () => ({ kind: "account-exists" }),
+      lease: async () => ({ kind: "account-exists", isOnChain: true }),
       mark: async () => void calls.push("marked"),
       giveUp: async ({ accountId }) => void calls.push(`gave up ${accountId}`),
       leaseAbandoned: async () => [saga],

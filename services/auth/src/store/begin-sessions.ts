@@ -38,7 +38,10 @@ export interface SessionStart {
   readonly counter?: PasskeyCounter | undefined;
 }
 
-/** begun; or why not: a key is blocked, the challenge is used, or the passkey's counter has not grown. */
+/**
+ * begun; or why not: a key is blocked or the account has left, the challenge is used, or the passkey's
+ * counter has not grown.
+ */
 export type SessionOutcome = "begun" | "blocked" | "used" | "old-counter";
 
 const bytea = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString("hex")}`;
@@ -47,7 +50,10 @@ function toMember({ session, requestId, challenge, counter }: SessionStart): obj
   const created = sessionCreatedRow(session, requestId);
   const ended = sessionReplacedRow(session, requestId);
   const toColumns = ({ id, subject, payload, createdAt }: typeof created) => ({
-    ...{ id, subject, payload: bytea(payload), created_at: createdAt },
+    id,
+    subject,
+    payload: bytea(payload),
+    created_at: createdAt,
   });
   return {
     session: toSessionColumns(session),
@@ -60,8 +66,8 @@ function toMember({ session, requestId, challenge, counter }: SessionStart): obj
 }
 
 /**
- * Begins sessions of different accounts, except of those that another transaction has locked. See the
- * migration of `begin_sessions`.
+ * Begins sessions of different accounts. Leaves out accounts that another transaction has locked, and those
+ * without a row of `account_access` yet. See the migration of `begin_sessions`.
  */
 async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
   const rows = await on.query<{ session_id: string; outcome: SessionOutcome }>(sql`
@@ -76,10 +82,11 @@ async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<
  */
 async function beginAlone(tx: Queries, start: SessionStart): Promise<SessionOutcome> {
   await lockAccess(tx, start.session.accountId);
+  // Never left out: this transaction has the lock.
   return (await beginFree(tx, [start])).get(start.session.id)!;
 }
 
-/** Begins a session that answers no challenge. Errors: PleaseRegisterKey where one of its keys is blocked. */
+/** Begins a session that answers no challenge. Errors: PleaseRegisterKey where it is blocked. */
 export async function beginSessionIn(tx: Queries, session: Session, requestId: string): Promise<void> {
   if ((await beginAlone(tx, { session, requestId })) === "blocked") throw new AppError("PleaseRegisterKey");
 }
@@ -92,8 +99,10 @@ export async function beginSessionIn(tx: Queries, session: Session, requestId: s
 export function sessionBeginner(postgres: Postgres): (start: SessionStart) => Promise<SessionOutcome> {
   const alone = (start: SessionStart) => postgres.transaction((tx) => beginAlone(tx, start));
   const together = createBatcher<SessionStart, SessionOutcome | Promise<SessionOutcome>>(async (starts) => {
+    // A map keeps the last entry of a key: of the reversed list, the first session of each account.
     const first = new Map(starts.toReversed().map((start) => [start.session.accountId, start]));
     const outcomes = await beginFree(postgres, [...first.values()]);
+    // A promise for an account that was left out: its caller waits for the lock, the batch does not.
     return starts.map((start) => outcomes.get(start.session.id) ?? alone(start));
   });
   return async (start) => together(start);

@@ -73,7 +73,7 @@ export interface DecideOptions {
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly policies: PolicySource;
-  /** Refusals of one requester that are recorded per minute; more are only counted. */
+  /** Refusals of one requester that are recorded per minute; more leave no record. */
   readonly recordedRefusalsPerMinute?: number;
 }
 
@@ -93,10 +93,10 @@ function decode(message: Uint8Array): DecodedMessage {
 }
 
 /**
- * Creates the only way to a signature. It decodes the message, calls `permit`, which checks the rules and
- * writes the request's effects, signs, makes the audit record and the reservation durable, and only then
- * returns the signature. A refusal with one of RECORDED_REASONS is recorded, up to a number per minute, and
- * so is one at the commit.
+ * Creates the only way to a signature. Its order: decode the message; `permit` (rules, then effects); sign;
+ * commit the audit record with the reservation; return the signature. Refusals with one of RECORDED_REASONS
+ * are recorded, at most `recordedRefusalsPerMinute` for each caller and account; a user's refusals at the
+ * commit are all recorded.
  */
 export function createDecide(options: DecideOptions) {
   const { vault, audit, clock, policies, recordedRefusalsPerMinute = 60 } = options;
@@ -136,7 +136,7 @@ export function createDecide(options: DecideOptions) {
         signature = await vault.sign(permission.key, message);
       } catch (error) {
         if (isAppError(error, ...RECORDED_REASONS)) {
-          // From here on the refusal counts.
+          // In the limit, the refusal takes the place of the request under way.
           endRequest();
           audit.noteRefusal(requester.limitId);
           const verdict = error.metadata.reason ?? error.reason;

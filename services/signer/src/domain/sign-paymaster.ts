@@ -33,7 +33,7 @@ export const signPaymaster = (ports: SignPaymasterPorts) => {
     decide("paymaster", command.message, requesterOf(command), async (message, context) => {
       const { policy } = context;
       const { token, caller, chainName } = command;
-      checkBackend?.(caller, token);
+      checkBackend(caller, token);
       if (chainName !== "") ports.chain(chainName);
       evaluate(ENVELOPE_RULES, { message, paymasters });
       const facts = await loadFacts(ports, command, message, policy);

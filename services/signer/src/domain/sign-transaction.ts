@@ -24,7 +24,7 @@ export interface SigningPorts extends FactSources, TimeLocking {
   readonly scripts: KnownScripts;
   readonly effects: EffectStore;
   readonly reservationFor: ReservationFor;
-  readonly checkBackend?: BackendCheck;
+  readonly checkBackend: BackendCheck;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface SigningPorts extends FactSources, TimeLocking {
  * and its time lock permit.
  * Errors: SigningRefused, RateLimited, LoginTooOld, TimeLockRequired, TimeLockCancelled.
  *
- * Writes: a time lock that begins, although the request is refused then.
+ * Writes: the start of a time lock; the request that starts it is refused with TimeLockRequired.
  */
 export async function passScriptOrTemplate(
   ports: SigningPorts,
@@ -52,12 +52,11 @@ export async function passScriptOrTemplate(
  * `decide` decodes the message and calls the function below: it loads facts, evaluates rules (pure functions
  * over those facts), passes or starts the time lock and, once everything has passed, writes what the
  * signature leaves behind. It returns which key may sign. Then `decide` signs, and returns the signature once
- * its audit record and its reservation in the budgets are durable. `decide` records refusals too, except for
- * some reasons and beyond a number per minute. Errors: see signer.v1.Signing/SignTransaction.
+ * its audit record and its reservation in the budgets are durable. `decide` records refusals too
+ * (RECORDED_REASONS). Errors: see signer.v1.Signing/SignTransaction.
  *
- * Writes: a time lock that begins, with its event, although the request is refused then. Otherwise the
- * effects, all or none; later the record with the reservation, in one commit. A refusal writes its record
- * or nothing.
+ * Writes: the start of a time lock, with its event; the request is refused then. Otherwise the effects, all
+ * or none; later the record with the reservation, in one commit. A refusal writes its record or nothing.
  * Crash: after the effects and before the record, the effects stay and no signature has left; the client asks
  * again. They stay as well where the vault fails, and where the last commit refuses the signature by a limit.
  * Race: the statements of the effects and of the record check the limits that replicas share, and those of
@@ -69,7 +68,7 @@ export const signTransaction = (ports: SigningPorts) => {
     decide("transaction", command.message, requesterOf(command), async (message, context) => {
       const { policy } = context;
       const { token, caller } = command;
-      checkBackend?.(caller, token);
+      checkBackend(caller, token);
       const facts = await loadFacts(ports, command, message, policy);
       evaluate(TRANSACTION_RULES, facts);
 

@@ -166,6 +166,7 @@ export const stores: MemoryStores = {
 };
 export const signing = {
   decide,
+  checkBackend: () => undefined,
   bindings: store,
   vault,
   clock,

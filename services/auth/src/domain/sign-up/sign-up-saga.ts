@@ -20,8 +20,8 @@ export interface SignUpSaga extends NewUserKey {
   readonly profileImageUrl: string;
   readonly done: ReadonlySet<SignUpStep>;
   /**
-   * The end of the newest lease, which keeps runners away but not requests: several may drive one saga at
-   * once. `giveUp` compares it.
+   * The end of the newest lease. Until then no runner takes the saga over; requests ignore it and may drive
+   * the saga at the same time. `giveUp` compares it.
    */
   readonly leaseUntil: Date;
 }
@@ -56,7 +56,9 @@ export interface SignUpSteps<Answer extends Deployed> {
   registerDevice(saga: SignUpSaga, context: StepContext): Promise<void>;
 }
 
-/** Records a step as done; the last one also emits sign-up-completed, in the same commit. */
+/**
+ * Records a step as done; the mark that completes the saga also emits sign-up-completed, in the same commit.
+ */
 export type MarkStep = (saga: SignUpSaga, step: SignUpStep, now: Date) => Promise<void>;
 
 /** A request to begin or to continue a sign-up; `leaseUntil` is the end of the request's lease. */
@@ -82,7 +84,10 @@ export interface SignUpFacts {
   readonly earlier: { readonly accountId: string; readonly sameBody: boolean } | undefined;
 }
 
-type Rejected = { readonly kind: "account-exists" } | { readonly kind: "idempotency-key-reused" };
+/** `isOnChain`: the account has a sign-up on this chain. */
+type Rejected =
+  | { readonly kind: "account-exists"; readonly isOnChain: boolean }
+  | { readonly kind: "idempotency-key-reused" };
 
 /** The next step of a request; see `decideSignUp`. */
 export type SignUpDecision =

@@ -90,7 +90,7 @@ export const signUp =
       now,
     };
     const leased = await store.lease(leasing, decideSignUp);
-    if (leased.kind === "account-exists") throw accountExists(command);
+    if (leased.kind === "account-exists") throw accountExists(command, leased.isOnChain);
     if (leased.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
 
     // Both a lease and a replay: driving a complete saga only reads the deployment's status.
@@ -137,18 +137,26 @@ export function decideSignUp(command: LeaseSignUp, { accountId, saga, earlier }:
   if (earlier?.sameBody === false) return { kind: "idempotency-key-reused" };
   if (!saga) {
     const mayBegin = accountId === undefined || isOwnFurtherChain(command, accountId);
-    return { kind: mayBegin ? "begin" : "account-exists" };
+    return mayBegin ? { kind: "begin" } : { kind: "account-exists", isOnChain: false };
   }
   const hasSameKeys =
     samePublicKey(saga.accountKey, command.accountKey) && samePublicKey(saga.deviceKey, command.deviceKey);
-  if (!hasSameKeys) return { kind: "account-exists" };
+  if (!hasSameKeys) return { kind: "account-exists", isOnChain: true };
   const isComplete = saga.done.size === SIGN_UP_STEPS.length;
   if (!isComplete) return { kind: "resume", saga };
-  return earlier?.accountId === accountId ? { kind: "replay", saga } : { kind: "account-exists" };
+  return earlier?.accountId === accountId ? { kind: "replay", saga } : { kind: "account-exists", isOnChain: true };
 }
 
-/** Returns the error for an identity that has an account, where no valid session requests a further chain. */
-function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRefusal">): AppError {
+/**
+ * Returns the error for an identity that has an account: on this chain, or without a session that may add it.
+ */
+function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRefusal">, isOnChain: boolean): AppError {
+  if (isOnChain) {
+    const detail =
+      "The identity has an account on this chain already: sign in instead, on a new device through " +
+      "POST /auth/v1/signin/2fa";
+    return new AppError("AccountExists", { detail });
+  }
   // Whether the session is live is unknown at the moment: a retry may succeed.
   if (tokenRefusal === "Unavailable") return new AppError("Unavailable");
   if (tokenRefusal !== undefined) {

@@ -123,7 +123,7 @@ function isApprovedBy(
 
 /**
  * Approves a request whose key the user's own transaction has added; one that does something else counts as
- * a wrong answer.
+ * a wrong approval.
  * Returns the request as it is then: another decision may have come first.
  */
 async function approveWithTransaction(
@@ -137,7 +137,7 @@ async function approveWithTransaction(
   const addition = { ...keyAdditionOf(twoFactor), transactionId, notBefore: twoFactor.requestedAt, firstMessage };
   const verified = await ports.keyAdditions.verify(addition, call).catch(async (error) => {
     if (!isAppError(error, "TransactionMismatch")) throw error;
-    throw await countWrongApproval(ports, twoFactor, error);
+    throw await errorOfWrongApproval(ports, twoFactor, error);
   });
 
   const now = ports.clock.now();
@@ -148,9 +148,9 @@ async function approveWithTransaction(
 }
 
 /**
- * Submits the transaction that the device has signed: commits the attempt, submits it, marks the request as
- * approved. Returns the request as it is then: another decision may have come first, and the sweeper may have
- * recorded what became of this attempt.
+ * Submits the transaction that the device has signed: records the attempt, so that the sweeper finds it after
+ * a crash, submits it, and marks the request as approved. Returns the request as it is then: another decision
+ * may have come first, and the sweeper may have recorded what became of this attempt.
  */
 async function approveWithSignature(
   ports: ApprovePorts,
@@ -167,7 +167,8 @@ async function approveWithSignature(
   const commitStep = committingAttempt(twoFactor, { attemptId, approverId }, begun);
   if (!(await ports.requests.take(twoFactor.id, commitStep, { occurredAt: begun, requestId }))) {
     const current = await findReconciled(ports, command);
-    // The message was renewed, or another attempt began and was abandoned: the device reads it again.
+    // The message was renewed, or another attempt began and was abandoned. The device reads the request
+    // again.
     if (isOpen(current)) throw new AppError("MessageRenewed");
     return current;
   }
@@ -200,7 +201,7 @@ async function requireApproverSignature(
     ({ message }) => approverSignature(ports.passkeys, message, session, approval) !== undefined,
   );
   if (signedEarlier) throw new AppError("MessageRenewed");
-  throw await countWrongApproval(ports, twoFactor, new AppError("InvalidSignature"));
+  throw await errorOfWrongApproval(ports, twoFactor, new AppError("InvalidSignature"));
 }
 
 /**
@@ -234,7 +235,7 @@ async function submitAttempt(
 /**
  * Counts a wrong approval and returns the error to throw: `error`, or RateLimited where no approval was left.
  */
-async function countWrongApproval(
+async function errorOfWrongApproval(
   { requests, clock }: TwoFactorPorts,
   twoFactor: TwoFactor,
   error: AppError,
