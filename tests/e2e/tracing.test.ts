@@ -24,8 +24,10 @@ beforeAll(async () => {
       extraEnvironment: () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }),
     });
     person = await signUpPerson(running.stack);
+    const network = networkOf(running.stack);
+    await person.client.signIn({ login: person.login, chainName: network.chainName });
     await sendTransaction(person.client, {
-      network: networkOf(running.stack),
+      network,
       cadence: "transaction { prepare(a: &Account) {} }",
     });
   } finally {
@@ -56,6 +58,8 @@ function pathTo(trace: readonly ReceivedSpan[], service: string, name: string): 
 
 it.each([
   "POST /auth/v1/signup",
+  "POST /auth/v1/signin/challenge",
+  "POST /auth/v1/signin/challenge/respond",
   "GET /account/v1/me",
   "POST /sign/v1/cadence/transaction",
   "POST /sign/v1/cadence/paymaster",
@@ -99,6 +103,23 @@ describe("the trace of a sign-up", () => {
     expect(pathTo(trace, "key", "keys.withAccount")).toHaveLength(6);
     expect(pathTo(trace, "auth", "provider.verifyToken")).toHaveLength(4);
   });
+});
+
+it("the trace of a sign-in leads to the key that signed, to the account and to the session", () => {
+  const request = "POST /auth/v1/signin/challenge/respond";
+  const path = [
+    `gateway: ${request}`,
+    "gateway: auth.v1.SignIn/RespondChallenge",
+    "auth: auth.v1.SignIn/RespondChallenge",
+  ];
+  expect(pathTo(traceOf(request), "auth", "challenges.succeed")).toEqual([...path, "auth: challenges.succeed"]);
+  for (const [service, rpc] of [
+    ["key", "key.v1.Keys/FindSignInKeys"],
+    ["account", "account.v1.Accounts/GetAccount"],
+  ] as const) {
+    const names = traceOf(request).map(({ service: at, name }) => `${at}: ${name}`);
+    expect(names).toEqual(expect.arrayContaining([`auth: ${rpc}`, `${service}: ${rpc}`]));
+  }
 });
 
 it("the trace of a signature leads through the stream to the key and the audit log", () => {

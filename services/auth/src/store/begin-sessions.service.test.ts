@@ -1,11 +1,14 @@
-import { uuidv4 } from "@countersign/core";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { newTrace, parseTraceParent, recordSpans, type TraceParent, uuidv4 } from "@countersign/core";
 import { openPostgres, type Postgres, sql } from "@countersign/postgres";
+import { Event } from "@countersign/proto/events/v1/events.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Session } from "../domain/sessions/session.ts";
 import type { Challenge } from "../domain/sign-in/ports.ts";
 import { database, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { beginSessionIn, lockAccess } from "./begin-sessions.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
+import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 
 const refused = (reason: string) => expect.objectContaining({ reason });
@@ -93,6 +96,50 @@ describe("sign-ins at once", () => {
     await Promise.all(later.map(({ session, data }) => store.succeed(data, again(session), "")));
     expect(transactions).toBe(1);
   });
+});
+
+/** Runs work in a process that exports spans, whose positions are all that it keeps of them. */
+async function withTraces(work: (inTrace: <T>(trace: TraceParent, work: () => T) => T) => Promise<void>) {
+  const active = new AsyncLocalStorage<TraceParent>();
+  recordSpans({
+    start: (_name, { parent = active.getStore() }) => {
+      const trace = newTrace(parent);
+      return { trace, run: (inner) => active.run(trace, inner), end: () => undefined };
+    },
+    active: () => active.getStore(),
+    detached: (inner) => active.exit(inner),
+  });
+  try {
+    await work((trace, inner) => active.run(trace, inner));
+  } finally {
+    recordSpans(undefined);
+  }
+}
+
+it("events of sign-ins and refreshes that share a transaction are in the traces of their own requests", async () => {
+  const sessions = times(20, () => someSession());
+  await Promise.all(sessions.map((session) => answer(0, session)));
+  const challenges = await Promise.all(sessions.map(challengeFor));
+  const later = sessions.map(again);
+  const sessionStore = postgresSessionStore(prisma, postgres);
+  const traces = new Map(sessions.map(({ accountId }) => [accountId, newTrace()]));
+  await withTraces(async (inTrace) => {
+    const each = <T>(work: (session: Session, i: number) => Promise<T>) =>
+      Promise.all(later.map((session, i) => inTrace(traces.get(session.accountId)!, () => work(session, i))));
+    await each((session, i) => replicas[0]!.succeed(challenges[i]!, session, ""));
+    await each(({ id }) => sessionStore.update(id, () => ({ end: "signed-out", result: 0 }), now, ""));
+  });
+  for (const { accountId } of sessions) {
+    const rows = await prisma.outbox.findMany({ where: { subject: { contains: accountId } }, orderBy: { id: "asc" } });
+    const events = rows.map(({ payload, subject }) => ({ subject, ...Event.decode(payload) }));
+    // The first session began outside of every trace.
+    const traced = events.filter(({ traceparent }) => traceparent !== "");
+    expect(traced.map(({ subject }) => subject.split(".").at(-1)).sort()).toEqual([
+      ...["session-created", "session-ended", "session-ended"],
+    ]);
+    const ids = traced.map(({ traceparent }) => parseTraceParent(traceparent)!.traceId);
+    expect(new Set(ids)).toEqual(new Set([traces.get(accountId)!.traceId]));
+  }
 });
 
 describe("a sign-in", () => {

@@ -1,4 +1,4 @@
-import { AppError, createBatcher } from "@countersign/core";
+import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { type Postgres, type Queries, sql } from "@countersign/postgres";
 import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
 import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
@@ -32,6 +32,8 @@ export async function lockAccess(tx: Queries, accountId: string): Promise<void> 
 export interface SessionStart {
   readonly session: Session;
   readonly requestId: string;
+  /** The sign-in's own position: one statement begins many sessions. */
+  readonly trace: TraceParent | undefined;
   /** The challenge that the session answers. */
   readonly challenge?: string;
   /** The counter of the passkey that answered. */
@@ -46,9 +48,9 @@ export type SessionOutcome = "begun" | "blocked" | "used" | "old-counter";
 
 const bytea = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString("hex")}`;
 
-function toMember({ session, requestId, challenge, counter }: SessionStart): object {
-  const created = sessionCreatedRow(session, requestId);
-  const ended = sessionReplacedRow(session, requestId);
+function toMember({ session, challenge, counter, ...request }: SessionStart): object {
+  const created = sessionCreatedRow(session, request);
+  const ended = sessionReplacedRow(session, request);
   const toColumns = ({ id, subject, payload, createdAt }: typeof created) => ({
     id,
     subject,
@@ -88,7 +90,8 @@ async function beginAlone(tx: Queries, start: SessionStart): Promise<SessionOutc
 
 /** Begins a session that answers no challenge. Errors: PleaseRegisterKey where it is blocked. */
 export async function beginSessionIn(tx: Queries, session: Session, requestId: string): Promise<void> {
-  if ((await beginAlone(tx, { session, requestId })) === "blocked") throw new AppError("PleaseRegisterKey");
+  if ((await beginAlone(tx, { session, requestId, trace: activeTrace() })) === "blocked")
+    throw new AppError("PleaseRegisterKey");
 }
 
 /**
@@ -96,7 +99,7 @@ export async function beginSessionIn(tx: Queries, session: Session, requestId: s
  * second session of an account, and one whose account is locked, begin in transactions of their own, so that
  * nobody waits for another account's lock.
  */
-export function sessionBeginner(postgres: Postgres): (start: SessionStart) => Promise<SessionOutcome> {
+export function sessionBeginner(postgres: Postgres): (start: Omit<SessionStart, "trace">) => Promise<SessionOutcome> {
   const alone = (start: SessionStart) => postgres.transaction((tx) => beginAlone(tx, start));
   const together = createBatcher<SessionStart, SessionOutcome | Promise<SessionOutcome>>(async (starts) => {
     // A map keeps the last entry of a key: of the reversed list, the first session of each account.
@@ -105,5 +108,5 @@ export function sessionBeginner(postgres: Postgres): (start: SessionStart) => Pr
     // A promise for an account that was left out: its caller waits for the lock, the batch does not.
     return starts.map((start) => outcomes.get(start.session.id) ?? alone(start));
   });
-  return async (start) => together(start);
+  return async (start) => together({ ...start, trace: activeTrace() });
 }

@@ -1,3 +1,4 @@
+import type { TraceParent } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { type Queries, sql } from "@countersign/postgres";
 import { publicKeyToProto } from "@countersign/rpc";
@@ -10,7 +11,10 @@ interface Context {
   accountId: string;
   requestId: string;
   now: Date;
+  /** Default: the work that makes the row. */
+  trace?: TraceParent | undefined;
 }
+type Request = Pick<Context, "requestId" | "trace">;
 
 const authEventRow = (event: string, { now, ...context }: Context, payload: Parameters<typeof eventRow>[3]) =>
   eventRow("auth", event, { ...context, occurredAt: now }, payload);
@@ -24,12 +28,12 @@ export const signUpCompletedRow = ({ accountId, chainName, app }: SignUpSaga, no
   authEventRow("sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
 
 /** Returns the outbox row of a session's beginning, for the statement that writes the session. */
-export const sessionCreatedRow = (session: Session, requestId: string) => {
+export const sessionCreatedRow = (session: Session, request: Request) => {
   const { id: sessionId, accountId, app, createdAt: now } = session;
   const deviceKey = publicKeyToProto(session.deviceKey);
   const accountKey = publicKeyToProto(session.accountKey);
   const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey, recovery: session.scope === "recover" } };
-  return authEventRow("session-created", { accountId, requestId, now }, payload);
+  return authEventRow("session-created", { accountId, now, ...request }, payload);
 };
 
 /** Represents a session id until the statement that ends the session knows it; as long as every id. */
@@ -39,9 +43,9 @@ const SOME_SESSION = "00000000-0000-0000-0000-000000000000";
  * Returns the outbox row of the end of the session that `session` replaces, and the position in its payload,
  * from 1, of the replaced session's id: only the statement that writes the row knows it.
  */
-export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, requestId: string) => {
+export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, request: Request) => {
   const payload = { sessionEnded: { sessionId: SOME_SESSION, cause: "replaced" satisfies EndCause } };
-  const row = authEventRow("session-ended", { accountId, requestId, now }, payload);
+  const row = authEventRow("session-ended", { accountId, now, ...request }, payload);
   // The last one: a request id, which comes earlier in the message, may be anything.
   return { row, idAt: Buffer.from(row.payload).lastIndexOf(SOME_SESSION) + 1 };
 };
@@ -50,10 +54,10 @@ export const publishSessionEnded = async (
   tx: Queries,
   { id: sessionId, accountId }: Pick<Session, "id" | "accountId">,
   cause: EndCause,
-  { now, requestId }: Omit<Context, "accountId">,
+  context: Omit<Context, "accountId">,
 ): Promise<void> => {
   const payload = { sessionEnded: { sessionId, cause } };
-  const { id, ...row } = authEventRow("session-ended", { accountId, requestId, now }, payload);
+  const { id, ...row } = authEventRow("session-ended", { accountId, ...context }, payload);
   await tx.execute(sql`
     INSERT INTO outbox (id, subject, payload, created_at)
     VALUES (${id}::uuid, ${row.subject}, ${row.payload}, ${row.createdAt})`);

@@ -1,4 +1,4 @@
-import { createBatcher } from "@countersign/core";
+import { activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import type { EndCause, Session, SessionStore } from "../domain/sessions/session.ts";
 import { beginSessionIn, ENDED_MS } from "./begin-sessions.ts";
@@ -14,6 +14,8 @@ export interface SessionEnd {
   /** When it ended: of an event, long ago perhaps. Its tokens were issued until this moment all the same. */
   readonly now: Date;
   readonly requestId: string;
+  /** Default: the work that ends it. */
+  readonly trace?: TraceParent | undefined;
 }
 
 /**
@@ -27,13 +29,13 @@ export async function endSessions(
   changes: readonly TokenStateChange[] = [],
 ): Promise<number> {
   const ended: TokenStateChange[] = [];
-  for (const { session, cause, now, requestId } of ends) {
+  for (const { session, cause, now, ...request } of ends) {
     const { id, accountId } = session;
     const count = await tx.execute(sql`
       UPDATE session SET ended_at = ${now}::timestamptz, ended_cause = ${cause}
       WHERE id = ${id}::uuid AND ended_at IS NULL`);
     if (count === 0) continue;
-    await publishSessionEnded(tx, session, cause, { now, requestId });
+    await publishSessionEnded(tx, session, cause, { now, ...request });
     ended.push({ kind: "session", accountId, subject: id, forMs: ENDED_MS });
   }
   await writeTokenState(tx, [...changes, ...ended]);
@@ -45,6 +47,8 @@ interface SessionUpdate {
   readonly id: string;
   readonly now: Date;
   readonly requestId: string;
+  /** The request's own position: one transaction updates many sessions. */
+  readonly trace: TraceParent | undefined;
   work(session: Session): { next?: Session; end?: EndCause; result: unknown };
 }
 
@@ -90,7 +94,8 @@ async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): P
     }
     if (cause) {
       live.delete(update.id);
-      ended.push({ session, cause, now: update.now, requestId: update.requestId });
+      const { now, requestId, trace } = update;
+      ended.push({ session, cause, now, requestId, trace });
     }
   }
   await writeRefreshed(tx, refreshed.values());
@@ -126,7 +131,7 @@ export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): 
       now: Date,
       requestId: string,
     ) {
-      return (await update({ id, work, now, requestId })) as T | undefined;
+      return (await update({ id, work, now, requestId, trace: activeTrace() })) as T | undefined;
     },
 
     async list(accountId, now) {
