@@ -43,7 +43,7 @@ await runService({
       logger,
       heartbeatMs: config.eventsHeartbeatMs,
       stopping: signal,
-      observe: createHttpMetrics(metrics),
+      observe: createHttpMetrics(metrics, routes),
       allowedOrigins: config.allowedOrigins,
       trustedProxies: config.trustedProxies,
     });

@@ -6,12 +6,14 @@ import { join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
 import { sendTransaction } from "@countersign/client";
 import { tlsFiles } from "@countersign/local-stack/certificates.ts";
+import { playDemo } from "@countersign/local-stack/demo.ts";
 import { networkOf, signUpPerson } from "@countersign/local-stack/person.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
 import { removeState } from "@countersign/local-stack/testing/stack-template.ts";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Family, readMetrics } from "../support/metrics.ts";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Family, readMetrics, type Series } from "../support/metrics.ts";
+import { queries, type Selector, selectorsOf } from "../support/monitoring.ts";
 
 const MAX_IDLE_SERIES = 500;
 const names = ["gateway", "auth", "device", "key", "account", "signer"];
@@ -43,6 +45,63 @@ it(`an idle process has fewer than ${MAX_IDLE_SERIES} series`, async () => {
   expect(counts.filter(({ series }) => series >= MAX_IDLE_SERIES)).toEqual([]);
 });
 
+/** Returns the signer's signatures by operation and verdict: "transaction signed 1". */
+async function signatures(): Promise<string[]> {
+  const { series } = (await metricsOf("signer")).get("countersign_signer_signatures_total")!;
+  return series.map(({ labels, value }) => `${labels.operation} ${labels.verdict} ${value}`).sort();
+}
+
+/** Returns the records of the audit log in the same way. */
+async function auditRecords(): Promise<string[]> {
+  const database = new pg.Client({ connectionString: running.stack.databases.signer });
+  await database.connect();
+  const { rows } = await database.query<{ line: string }>(
+    "SELECT operation || ' ' || verdict || ' ' || count(*) AS line FROM audit_record GROUP BY operation, verdict",
+  );
+  await database.end();
+  return rows.map(({ line }) => line).sort();
+}
+
+describe("after `npm run demo`", () => {
+  beforeAll(async () => {
+    vi.spyOn(console, "log").mockImplementation(() => undefined);
+    await playDemo(running.stack);
+    vi.restoreAllMocks();
+  }, 60_000);
+
+  it("there is each series that alerts, runbooks and dashboards ask for", async () => {
+    const selectors = queries().flatMap(({ place, expr }) => selectorsOf(expr).map((each) => ({ place, ...each })));
+    expect(selectors.length).toBeGreaterThan(100);
+    const missing = async () => {
+      const series = (await all()).flatMap(([, families]) => seriesIn(families));
+      const absent = selectors.filter((selector) => !series.some((each) => isSelected(each, selector)));
+      return absent.map(({ place, metric, matchers }) => ({ place, metric, matchers }));
+    };
+    // Some gauges are read every 15 seconds.
+    await expect.poll(missing, { timeout: 30_000, interval: 1_000 }).toEqual([]);
+  });
+
+  it("there are as many signatures by operation and verdict as records in the audit log", async () => {
+    const counted = await signatures();
+    expect(counted).toEqual(await auditRecords());
+    expect(counted).toEqual(["creation signed 1", "paymaster signed 1", "transaction signed 1"]);
+  });
+});
+
+/** Labels whose values say that something went wrong, which nothing has in the demo. */
+const OUTCOMES = ["status", "code", "outcome", "verdict"];
+
+/** Returns whether a series has all labels of a selector, with the values that it asks for. */
+function isSelected({ name, labels }: Series, { metric, matchers, groups }: Selector): boolean {
+  if (name !== metric || !groups.every((label) => Object.hasOwn(labels, label))) return false;
+  return matchers.every(({ label, operator, value }) => {
+    const own = labels[label];
+    if (own === undefined || OUTCOMES.includes(label)) return own !== undefined;
+    const fits = operator.includes("~") ? new RegExp(`^(?:${value})$`).test(own) : own === value;
+    return operator.startsWith("!") ? !fits : fits;
+  });
+}
+
 describe("a person who signs up and sends a transaction", () => {
   let token: string;
   beforeAll(async () => {
@@ -55,15 +114,8 @@ describe("a person who signs up and sends a transaction", () => {
   }, 60_000);
 
   it("leaves as many signatures by operation and verdict as the audit log has records", async () => {
-    const { series } = (await metricsOf("signer")).get("countersign_signer_signatures_total")!;
-    const counted = series.map(({ labels, value }) => `${labels.operation} ${labels.verdict} ${value}`);
-    const database = new pg.Client({ connectionString: running.stack.databases.signer });
-    await database.connect();
-    const { rows } = await database.query(
-      "SELECT operation || ' ' || verdict || ' ' || count(*) AS line FROM audit_record GROUP BY operation, verdict",
-    );
-    await database.end();
-    expect(counted.sort()).toEqual(rows.map(({ line }) => line).sort());
+    const counted = await signatures();
+    expect(counted).toEqual(await auditRecords());
     expect(counted).toContain("transaction ForbiddenEntitlement 1");
   });
 
@@ -74,7 +126,7 @@ describe("a person who signs up and sends a transaction", () => {
       ["signer", "server"],
     ] as const) {
       const count = `countersign_rpc_${end}_seconds_count`;
-      expect(await valueIn(process, count, { method, code: "OK" })).toBe(1);
+      expect(await valueIn(process, count, { method, code: "OK" })).toBe(2);
       expect(await valueIn(process, count, { method, code: "PERMISSION_DENIED" })).toBe(1);
       expect(await valueIn(process, count, { method: "signer.v1.Signing/SignStream" })).toBe(0);
     }
@@ -98,7 +150,7 @@ describe("a person who signs up and sends a transaction", () => {
     expect(await valueIn("account", count, { port: "chain", method: "submit", outcome: "ok" })).toBeGreaterThan(0);
     expect(await valueIn("auth", count, { port: "provider", outcome: "ok" })).toBeGreaterThan(0);
     expect(await valueIn("signer", count, { port: "vault", method: "sign", outcome: "ok" })).toBeGreaterThan(0);
-    expect(await valueIn("account", "countersign_account_creation_seconds_count", { outcome: "sealed" })).toBe(1);
+    expect(await valueIn("account", "countersign_account_creation_seconds_count", { outcome: "sealed" })).toBe(2);
   });
 
   it("leaves events that were handled, none of them dropped", async () => {
@@ -173,20 +225,33 @@ it("docs/metrics.md has each metric with its type and labels", async () => {
   }
 });
 
-it("odd methods, paths and headers add no series", async () => {
+it("odd methods, paths, headers and bodies add no series", async () => {
   const { hostname, port } = new URL(running.stack.gateway);
-  const odd = (method: string, path: string, word: string) =>
+  const odd = (method: string, path: string, word: string, body?: object, authorization = `Bearer ${word}`) =>
     new Promise<void>((resolve) => {
-      const headers = { "x-request-id": word, traceparent: word, "user-agent": word, authorization: `Bearer ${word}` };
+      const type = body && { "content-type": "application/json" };
+      const headers = { "x-request-id": word, traceparent: word, "user-agent": word, authorization, ...type };
       const outgoing = httpRequest({ hostname, port, method, path, headers, agent: false }, (response) => {
         response.resume().on("close", resolve);
       });
-      outgoing.on("error", () => resolve()).end();
+      outgoing.on("error", () => resolve()).end(body && JSON.stringify(body));
     });
+  const { client } = await signUpPerson(running.stack);
+  const bearer = `Bearer ${client.credentials!.accessToken}`;
   const flood = async (word: string) => {
     for (const method of METHODS.filter((each) => each !== "CONNECT")) await odd(method, `/${word}`, word);
     for (const path of [`/auth/v1/${word}`, `/device/v1/devices/${word}`, `/chain/v1/${word}/v1/blocks`, `/?q=${word}`])
       await odd("GET", path, word);
+    const login = { method: "id_token_channel", token: word, provider: word, chainName: word };
+    const userKey = { type: "device", publicKey: "11".repeat(64), device: { name: word } };
+    await odd("POST", "/auth/v1/signup", word, { ...login, userKey });
+    await odd("POST", "/auth/v1/signup", word, { ...login, method: word, userKey });
+    const challenge = { challengeType: "deviceKey", request: login, publicKey: "11".repeat(64) };
+    await odd("POST", "/auth/v1/signin/challenge", word, challenge);
+    for (const operation of ["transaction", "paymaster"]) {
+      const message = Buffer.from(word).toString("hex");
+      await odd("POST", `/sign/v1/cadence/${operation}`, word, { message, chainName: word }, bearer);
+    }
   };
   const series = async () =>
     (await all()).flatMap(([, families]) =>

@@ -1,9 +1,10 @@
 import type { Metrics } from "@countersign/runtime";
 import { Counter, Histogram } from "prom-client";
 import type { ObserveRequest } from "./app.ts";
+import type { Route } from "./route.ts";
 
 /** Creates the metrics of HTTP requests, by route pattern. */
-export function createHttpMetrics({ registry }: Metrics): ObserveRequest {
+export function createHttpMetrics({ registry }: Metrics, routes: readonly Route[] = []): ObserveRequest {
   const labelNames = ["method", "route", "status"] as const;
   const seconds = new Histogram({
     name: "countersign_http_request_seconds",
@@ -18,6 +19,10 @@ export function createHttpMetrics({ registry }: Metrics): ObserveRequest {
     labelNames,
     registers: [registry],
   });
+  // A rate sees the first end only if the series was there before.
+  for (const { path: route, events } of routes) {
+    if (events !== undefined) streams.inc({ method: "GET", route, status: 200 }, 0);
+  }
   const known = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]);
   return ({ method, route, status, seconds: value, isStream }) => {
     // Clients may send any method; the label must have few values.

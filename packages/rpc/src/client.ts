@@ -290,6 +290,8 @@ async function* streaming(
   stream.on("error", () => undefined);
   if (method.requestStream) void feed(input as AsyncIterable<unknown>, stream as unknown as Sink, cancel);
   let code: number = status.CANCELLED;
+  // A rate sees the first end only if the series was there before.
+  options.metrics?.rpcClientStreams.inc(labelsOf(method, status.OK), 0);
   try {
     yield* stream;
     code = status.OK;

@@ -1,16 +1,25 @@
 import type { Clock } from "@countersign/core";
 import type { Metrics } from "@countersign/runtime";
 import { Counter, Histogram } from "prom-client";
+import type { AlertActions } from "./domain/chain-watch/account-event.ts";
 import type { CreationStore } from "./domain/ports.ts";
 
 /** Counts what no transaction of ours did to an account of ours; each is for an operator to look at. */
-export const createAlertCounter = ({ registry }: Metrics) =>
-  new Counter({
+export function createAlertCounter({ registry }: Metrics, chains: Iterable<string>, actions: AlertActions) {
+  const counter = new Counter({
     name: "countersign_account_chain_alerts_total",
     help: "Events of our accounts on chain that no transaction of ours caused",
     labelNames: ["chain", "kind", "frozen"] as const,
     registers: [registry],
   });
+  // An alert of Prometheus sees the first one only if the series was there before.
+  for (const chain of chains) {
+    for (const [kind, action] of Object.entries(actions)) {
+      if (action !== "off") counter.inc({ chain, kind, frozen: String(action === "freeze") }, 0);
+    }
+  }
+  return counter;
+}
 
 /** Returns when an id of version 7 was made, in milliseconds since 1970. */
 const madeAt = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);

@@ -37,7 +37,7 @@ export function startChainJobs(
   const { clock, every, logger, metrics } = runtime;
   const { chains, keyWatch, readings, settlements, budgetSigner } = options;
   const following = { every, chains, owner: uuidv4(), clock };
-  const raised = reportAlerts({ logger, counter: createAlertCounter(metrics) });
+  const raised = reportAlerts({ logger, counter: createAlertCounter(metrics, chains.keys(), config.alertActions) });
   const watching = { store: keyWatch, actions: config.alertActions, raised };
   followChains({
     ...following,

@@ -1,7 +1,7 @@
 import type { Logger } from "@countersign/core";
 import { type Metrics, startPeriodicJob } from "@countersign/runtime";
 import { Counter, Gauge } from "prom-client";
-import { type BudgetUse, type BudgetWindow, readWindowId } from "./budget.ts";
+import { BUDGET_SCOPES, type BudgetUse, type BudgetWindow, readWindowId } from "./budget.ts";
 import type { BudgetRule } from "./budget-rules.ts";
 
 export interface BudgetMetricsOptions {
@@ -29,6 +29,8 @@ export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs =
     labelNames: ["scope"] as const,
     registers,
   });
+  // A rate sees the first refusal only if the series was there before.
+  for (const scope of BUDGET_SCOPES) refused.inc({ scope }, 0);
   const used = new Gauge({
     name: "countersign_signer_budget_used",
     help: "Reserved and used of a budget in its window; fees in FLOW",

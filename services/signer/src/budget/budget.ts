@@ -61,7 +61,8 @@ export const openFeesWindow = (accountId: string, fees: number): BudgetWindow =>
 export const isOpenFees = (windowId: string): boolean => windowId.startsWith(OPEN_FEES);
 
 /** The kinds of owners of a budget. */
-export type BudgetScope = "account" | "app" | "service" | "backend" | "creation";
+export const BUDGET_SCOPES = ["account", "app", "service", "backend", "creation"] as const;
+export type BudgetScope = (typeof BUDGET_SCOPES)[number];
 
 /** The part of the operator's policy that budgets need. */
 export interface BudgetPolicy {
