@@ -21,7 +21,7 @@ export interface Coalescer<Item, Answer> {
   /**
    * Errors: DeadlineExceeded, Unavailable, those of the stream. The coalescer never sends an item again that
    * the other side may have read. An item that was certainly not read goes on another stream, until its
-   * deadline. While an item waits to be sent, `signals` withdraw it.
+   * deadline. An item with an aborted signal is rejected when its turn to be sent comes.
    */
   send(item: Omit<Item, "id">, deadlineMs: number, signals?: readonly AbortSignal[]): Promise<Answer>;
   close(): void;
@@ -31,7 +31,8 @@ interface Numbered {
   id: number;
 }
 
-interface Waiting<Item, Answer> {
+/** An item with its caller. */
+interface Entry<Item, Answer> {
   /** The number on its lane; 0 before it has one. */
   id: number;
   item: Omit<Item, "id">;
@@ -57,8 +58,8 @@ const callerWentAway = () => new AppError("Unavailable", { detail: "The caller w
 class Lane<Item extends Numbered, Answer extends Numbered> {
   readonly openedAt = performance.now();
   readonly #options: CoalescerOptions<Item, Answer>;
-  readonly #outgoing: Waiting<Item, Answer>[] = [];
-  readonly #waiting = new InFlight<Waiting<Item, Answer>>();
+  readonly #outgoing: Entry<Item, Answer>[] = [];
+  readonly #unanswered = new InFlight<Entry<Item, Answer>>();
   readonly #abort = new AbortController();
   #wake: (() => void) | undefined;
   #ending = false;
@@ -72,33 +73,33 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
    * without an error, these are all that wait, since it has answered all that it read (answer-items.ts). If
    * the stream broke, these are only the items that were not handed to grpc-js; any other may have been read.
    */
-  run(again: (waiting: Waiting<Item, Answer>) => void, ended: () => void): void {
+  run(again: (entry: Entry<Item, Answer>) => void, ended: () => void): void {
     void this.#read().then(
       () => {
         ended();
-        for (const waiting of this.#waiting.all()) again(waiting);
+        for (const entry of this.#unanswered.all()) again(entry);
       },
       (error: unknown) => {
         ended();
         // A stream that was never open would fail again at once: then the caller must get the error.
         const wasUp = performance.now() - this.openedAt > MIN_OPEN_MS;
         const unsent = new Set(this.#outgoing.map(({ id }) => id));
-        for (const waiting of this.#waiting.all()) {
-          if (wasUp && unsent.has(waiting.id)) again(waiting);
-          else waiting.reject(error);
+        for (const entry of this.#unanswered.all()) {
+          if (wasUp && unsent.has(entry.id)) again(entry);
+          else entry.reject(error);
         }
       },
     );
   }
 
-  add(waiting: Waiting<Item, Answer>): void {
-    this.#waiting.add(waiting);
-    this.#outgoing.push(waiting);
+  add(entry: Entry<Item, Answer>): void {
+    this.#unanswered.add(entry);
+    this.#outgoing.push(entry);
     // The first item of a turn wakes the sender at the turn's end, with all that were added meanwhile.
     if (this.#outgoing.length === 1) setImmediate(() => this.#wake?.());
   }
 
-  /** Takes no further items; waiting ones are still answered. */
+  /** Ends the stream after the queued items, which are still answered; the caller adds none any more. */
   end(): void {
     this.#ending = true;
     this.#wake?.();
@@ -111,10 +112,10 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   /** Rejects items that have waited too long. Returns whether there were any. */
   expire(now: number): boolean {
     let any = false;
-    for (const waiting of this.#waiting.all()) {
-      if (waiting.deadline > now) continue;
-      this.#waiting.take(waiting.id);
-      waiting.reject(new AppError("DeadlineExceeded"));
+    for (const entry of this.#unanswered.all()) {
+      if (entry.deadline > now) continue;
+      this.#unanswered.take(entry.id);
+      entry.reject(new AppError("DeadlineExceeded"));
       any = true;
     }
     return any;
@@ -122,7 +123,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
 
   async #read(): Promise<void> {
     for await (const answers of this.#options.open(this.#messages(), this.#abort.signal)) {
-      for (const answer of answers) this.#waiting.take(answer.id)?.resolve(answer);
+      for (const answer of answers) this.#unanswered.take(answer.id)?.resolve(answer);
     }
   }
 
@@ -149,12 +150,12 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
     const { bytesOf, setTimeLeft } = this.#options;
     const now = performance.now();
     const items: Item[] = [];
-    for (const waiting of takeMessage(this.#outgoing, ({ item }) => bytesOf(item))) {
-      const { id, item, deadline, signals } = waiting;
+    for (const entry of takeMessage(this.#outgoing, ({ item }) => bytesOf(item))) {
+      const { id, item, deadline, signals } = entry;
       // The sweep rejects what has waited too long.
       if (deadline <= now) continue;
       if (isAnyAborted(signals)) {
-        this.#waiting.take(id)?.reject(callerWentAway());
+        this.#unanswered.take(id)?.reject(callerWentAway());
         continue;
       }
       setTimeLeft?.(item, deadline - now);
@@ -192,7 +193,7 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
     clearInterval(sweeping);
     sweeping = undefined;
   };
-  const lane = (): Lane<Item, Answer> => {
+  const currentLane = (): Lane<Item, Answer> => {
     if (current !== undefined) return current;
     const opened = new Lane<Item, Answer>(options);
     current = opened;
@@ -204,11 +205,11 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
     });
     return opened;
   };
-  const enqueue = (waiting: Waiting<Item, Answer>): void => {
-    if (closed) waiting.reject(new AppError("Unavailable"));
-    else if (isAnyAborted(waiting.signals)) waiting.reject(callerWentAway());
-    else if (waiting.deadline <= performance.now()) waiting.reject(new AppError("DeadlineExceeded"));
-    else lane().add(waiting);
+  const enqueue = (entry: Entry<Item, Answer>): void => {
+    if (closed) entry.reject(new AppError("Unavailable"));
+    else if (isAnyAborted(entry.signals)) entry.reject(callerWentAway());
+    else if (entry.deadline <= performance.now()) entry.reject(new AppError("DeadlineExceeded"));
+    else currentLane().add(entry);
   };
 
   return {
