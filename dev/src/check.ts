@@ -11,6 +11,7 @@ import { checkLinks } from "./check-links.ts";
 import { checkMains } from "./check-mains.ts";
 import { checkMetrics } from "./check-metrics.ts";
 import { checkMigrations } from "./check-migrations.ts";
+import { checkPrivacy } from "./check-privacy.ts";
 import { checkSettings } from "./check-settings.ts";
 import { checkWords } from "./check-words.ts";
 
@@ -49,6 +50,7 @@ export async function check(): Promise<void> {
     ["new migrations lock no table for long (squawk)", async () => report(checkMigrations(root))],
     ["no main.ts has more than 120 lines", async () => report(checkMains(root))],
     ["metrics of docs, alerts and dashboards exist; alerts have runbooks", async () => report(checkMetrics(root))],
+    ["columns are in the inventory of personal data", async () => report(checkPrivacy(root))],
     ["settings are documented", async () => report(checkSettings(root))],
   ];
   if (existsSync(join(root, "proto/buf.yaml"))) {
