@@ -48,8 +48,8 @@ export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: 
     if (found === undefined) throw new AppError("RouteNotFound");
     response.locals.route = `/chain/v1/{chainName}${found.pattern}`;
     response.locals.takesToken = true;
-    const token = authenticate(TOKEN_RULE, request.headersDistinct.authorization ?? [], verifier)!;
-    const { accountId } = verifier.verify(token);
+    const { accountId = "" } = authenticate(TOKEN_RULE, request.headersDistinct.authorization ?? [], verifier);
+    response.locals.accountId = accountId;
     limit(accountId, perMinute);
     requirePlainBody(request);
     const proxy = proxies.get(found.chainName);
@@ -91,7 +91,8 @@ function requirePlainBody({ method, headers }: Request): void {
 
 function createNodeProxy({ url, headers }: ChainNode, logger: Logger) {
   const unavailable = (response: Response, err: unknown) => {
-    logger.warn({ err, requestId: response.locals.requestId }, "a chain node gave no usable answer");
+    const { requestId, trace, accountId } = response.locals;
+    logger.warn({ err, requestId, traceId: trace.traceId, accountId }, "a chain node gave no usable answer");
     if (response.headersSent) response.destroy();
     else sendProblem(response, new AppError("Unavailable", { retryAfterSeconds: 1 }));
   };

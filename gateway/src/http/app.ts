@@ -67,7 +67,7 @@ export function createApp(parts: AppParts): Express {
   app.use(() => {
     throw new AppError("RouteNotFound");
   });
-  app.use(handleProblems(parts.logger));
+  app.use(handleProblems);
   return app;
 }
 
@@ -116,7 +116,7 @@ function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandle
     const started = performance.now();
     response.once("close", () => {
       const durationMs = performance.now() - started;
-      const { requestId, span, route = "none", reason } = response.locals as IdentifiedRequest & RequestOutcome;
+      const { requestId, span, route = "none", reason, ...outcome } = response.locals as Observed;
       // 499, as in nginx: the client did not wait for the answer.
       const status = response.writableFinished ? response.statusCode : 499;
       const isStream = String(response.getHeader("Content-Type")).startsWith("text/event-stream");
@@ -126,8 +126,10 @@ function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandle
         error: status >= 500 ? (reason ?? String(status)) : undefined,
         attributes: { "http.route": route, "http.response.status_code": status },
       });
-      const fields = { requestId, traceId: span.trace.traceId, method, route, status, reason };
-      logger.info({ ...fields, durationMs: Math.round(durationMs) }, "request");
+      const { accountId, rule, failure: err } = outcome;
+      const fields = { requestId, traceId: span.trace.traceId, accountId, method, route, status, reason, rule };
+      const level = err === undefined ? (status >= 500 ? "warn" : "info") : "error";
+      logger[level]({ ...fields, durationMs: Math.round(durationMs), err }, "request");
     });
     next();
   };
@@ -139,7 +141,13 @@ interface RequestOutcome {
   route?: string;
   /** Of its problem document. */
   reason?: string;
+  /** The signer's rule that refused it. */
+  rule?: string;
+  accountId?: string;
+  /** Thrown, and no AppError. */
+  failure?: unknown;
 }
+type Observed = IdentifiedRequest & RequestOutcome;
 
 // Answers are data, never pages, and may be read by the origins that CORS names.
 const securityHeaders = helmet({

@@ -24,6 +24,12 @@ export interface TokenRule {
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const MAX_TOKEN_LENGTH = 8_192;
 
+/** A request's token, and the account that it was verified to be of. */
+export interface Authenticated {
+  readonly rawToken?: string | undefined;
+  readonly accountId?: string;
+}
+
 /**
  * Verifies the Bearer token of the Authorization headers, of which there may be one, by a route's rule,
  * and returns it. An optional token is returned unverified: an expired one must not fail a request that
@@ -34,23 +40,23 @@ export function authenticate(
   rule: TokenRule,
   authorizations: readonly string[],
   verifier: TokenVerifier,
-): string | undefined {
-  if (rule.token === "none") return undefined;
+): Authenticated {
+  if (rule.token === "none") return {};
   const [authorization = "", ...others] = authorizations;
-  if (rule.token === "optional") return others.length === 0 ? bearerToken(authorization) : undefined;
+  if (rule.token === "optional") return others.length === 0 ? { rawToken: bearerToken(authorization) } : {};
   // A proxy before the gateway may have checked the other one.
   if (others.length > 0) throw new AppError("InvalidAccessToken", { detail: "Send one Authorization header" });
   if (authorization === "") {
     throw new AppError("Unauthenticated", { detail: "Send Authorization: Bearer <access token>" });
   }
-  const raw = bearerToken(authorization);
-  if (raw === undefined) {
+  const rawToken = bearerToken(authorization);
+  if (rawToken === undefined) {
     throw new AppError("InvalidAccessToken", { detail: "The Authorization header is no Bearer token" });
   }
-  const { scope } = verifier.verify(raw);
+  const { scope, accountId } = verifier.verify(rawToken);
   const allowed = allowedScopes(rule);
   if (!allowed.includes(scope)) throw insufficientScope(allowed, scope);
-  return raw;
+  return { rawToken, accountId };
 }
 
 const bearerToken = (authorization: string): string | undefined =>

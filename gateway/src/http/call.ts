@@ -29,6 +29,8 @@ export function identifyRequest(headers: IncomingHttpHeaders): IdentifiedRequest
 export interface HttpCall extends RequestIdentity, Pick<CallContext, "signal"> {
   /** The access token; absent where the route takes none or none was sent. */
   rawToken?: string;
+  /** The account of the answer, for the log, where no token was verified; set by the handler. */
+  accountId?: string;
   /** The client's address, as far as trusted proxies name it; IPv4 without its IPv6 mapping. */
   clientIp: string;
   /** From the Idempotency-Key header; "" without one. */

@@ -1,4 +1,4 @@
-import { AppError, type Logger, REASONS } from "@countersign/core";
+import { AppError, REASONS } from "@countersign/core";
 import type { Problem } from "@countersign/http-api/resources.ts";
 import type { ErrorRequestHandler, Response } from "express";
 
@@ -25,6 +25,7 @@ export function sendProblem(response: Response, error: AppError): void {
   const problem = problemOf(error, response.locals.requestId as string);
   // For the log.
   response.locals.reason = problem.error;
+  response.locals.rule = problem.reason;
   const retryAfterSeconds = error.retryAfterSeconds ?? (problem.status === 429 ? 1 : undefined);
   if (retryAfterSeconds !== undefined) {
     response.set("Retry-After", String(Math.max(1, Math.ceil(retryAfterSeconds))));
@@ -50,18 +51,15 @@ function bearerChallenge({ error, title }: Problem, takesToken: boolean): string
 }
 
 /**
- * Answers every error with a problem document; one that is no AppError is logged, and answered as Internal.
+ * Answers every error with a problem document; one that is no AppError is answered as Internal, and is in the
+ * request's line.
  */
-export function handleProblems(logger: Logger): ErrorRequestHandler {
-  return (error: unknown, _request, response, next) => {
-    if (response.headersSent) return next(error);
-    const known = toAppError(error);
-    if (known.reason === "Internal") {
-      logger.error({ requestId: response.locals.requestId, err: error }, "request failed unexpectedly");
-    }
-    sendProblem(response, known);
-  };
-}
+export const handleProblems: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  const known = toAppError(error);
+  if (known !== error && known.reason === "Internal") response.locals.failure = error;
+  if (response.headersSent) return next(error);
+  sendProblem(response, known);
+};
 
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;

@@ -111,7 +111,8 @@ const STREAM_LIMITS = { firstMs: 3_000, stuckMs: 10_000 };
 export function toExpressHandler(row: Route, { verifier, heartbeatMs, stopping }: RouteParts): RequestHandler {
   return async (request, response) => {
     response.locals.takesToken = row.token === "user" || row.token === "ephemeral";
-    const rawToken = authenticate(row, request.headersDistinct.authorization ?? [], verifier);
+    const { rawToken, accountId } = authenticate(row, request.headersDistinct.authorization ?? [], verifier);
+    response.locals.accountId = accountId;
     const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
     const input = await readInput(row, request, response);
     if (row.events !== undefined) {
@@ -123,6 +124,7 @@ export function toExpressHandler(row: Route, { verifier, heartbeatMs, stopping }
     }
     const call = createCall(request, response, { rawToken, idempotencyKey, lastEventId: "" });
     const answer = await row.handler(input, call);
+    response.locals.accountId ??= call.accountId;
     if (row.status === 204) response.status(204).end();
     else sendJson(response, row.status, answer);
   };

@@ -77,7 +77,7 @@ export const newDeviceRoutes = ({ signIn }: Services): Route[] => [
     ],
     handler: async ({ body }, call) => {
       const answer = await signIn.finishTwoFactor(body, once(call, DEADLINES.enrollment));
-      return toSignedIn(answer);
+      return toSignedIn(answer, call);
     },
   }),
 ];

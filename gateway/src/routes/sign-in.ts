@@ -80,7 +80,7 @@ export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteO
     request: { body: respondBody },
     response: SignedIn,
     errors: ["UnknownChallenge", "ChallengeExpired", "ChallengeTypeMismatch", "InvalidSignature", "PleaseRegisterKey"],
-    handler: async ({ body }, call) => toSignedIn(await signIn.respondChallenge(fromAnswer(body), once(call))),
+    handler: async ({ body }, call) => toSignedIn(await signIn.respondChallenge(fromAnswer(body), once(call)), call),
   }),
 ];
 

@@ -27,7 +27,7 @@ export const signUpRoutes = ({ signUp }: Services): Route[] => [
         idempotencyKey: call.idempotencyKey,
       };
       const answer = await withLoginPointers("", signUp.signUp(request, once(call, DEADLINES.signUp)));
-      return toSignedIn(answer);
+      return toSignedIn(answer, call);
     },
   }),
 ];

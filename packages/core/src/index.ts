@@ -12,7 +12,7 @@ export {
 } from "./fault-points.ts";
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
-export type { Logger } from "./logger.ts";
+export { LOG_FIELDS, type LogFields, type Logger } from "./logger.ts";
 export { type OutsideCallObserver, observeOutsideCalls } from "./outside-calls.ts";
 export { asOutsidePort, asPort } from "./port.ts";
 export { isPostgresLost } from "./postgres-lost.ts";

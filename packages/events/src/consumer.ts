@@ -70,17 +70,17 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       observe("dropped");
       return;
     }
+    const parent = parseTraceParent(event.traceparent);
     // A handler that waits for a lock must not get the same event a second time meanwhile.
     const working = setInterval(() => message.working(), ackWaitMs / 3);
     try {
-      const parent = parseTraceParent(event.traceparent);
       await inSpan(operationOf({ subject }), { kind: "consumer", parent }, () => handler({ subject, attempt, event }));
       message.ack();
       observe("handled");
     } catch (err) {
       const last = attempt >= maxDeliver;
       logger[last ? "error" : "warn"](
-        { err, subject, eventId: event.id, attempt },
+        { err, subject, eventId: event.id, accountId: event.accountId, traceId: parent?.traceId, attempt },
         last ? "event failed for the last time and is dropped" : "event failed; will be delivered again",
       );
       if (last) message.term("too many deliveries");

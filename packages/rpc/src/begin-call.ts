@@ -3,6 +3,7 @@ import {
   type GrpcCodeName,
   insufficientScope,
   isAppError,
+  isUuid,
   type Logger,
   newTrace,
   parseTraceParent,
@@ -15,6 +16,7 @@ import {
   type VerifiedToken,
 } from "@countersign/core";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
+import { logCall } from "./call-line.ts";
 import { callerOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
@@ -39,11 +41,13 @@ export interface ServerCallState {
    * Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, ….
    */
   authorize(): Promise<CallContext>;
+  /** Takes the accounts that the request names, for the call's line. */
+  about(request: unknown): void;
   /** Runs the handler within the span of the call. */
   run<T>(work: () => T): T;
   /** Rejects when the caller is gone, the deadline has passed, or a stream's token is no longer valid. */
   aborted: Promise<never>;
-  /** Returns the AppError of a thrown error; logs the causes of unknown errors. */
+  /** Returns the AppError of a thrown error; the call's line has the causes of unknown errors. */
   fail(error: unknown): AppError;
   /** Counts and logs the call; does nothing the second time. */
   end(code: GrpcCodeName, error?: AppError): void;
@@ -69,6 +73,13 @@ export const beginCall = (
   call: IncomingCall,
   kind: { stream: boolean; quiet?: boolean },
 ): ServerCallState => new ServerCall(runtime, rpc, call, kind);
+
+/** Returns the accounts that a request of one of our services names: never a text of another form. */
+function accountsIn(request: unknown): string | readonly string[] | undefined {
+  const { accountId, accountIds } = request as { accountId?: unknown; accountIds?: unknown };
+  if (Array.isArray(accountIds)) return accountIds.filter((each) => typeof each === "string" && isUuid(each));
+  return typeof accountId === "string" && isUuid(accountId) ? accountId : undefined;
+}
 
 const ignore = (): void => undefined;
 const stopLate = (call: ServerCall): void => call.stopWith(new AppError("DeadlineExceeded"));
@@ -97,6 +108,9 @@ class ServerCall implements ServerCallState, RunningCall {
   #timer: NodeJS.Timeout | undefined;
   #tokenTimer: NodeJS.Timeout | undefined;
   #ended = false;
+  #context: Context | undefined;
+  #cause: unknown;
+  #accounts: string | readonly string[] | undefined;
 
   constructor(runtime: ServerRuntime, rpc: string, call: IncomingCall, kind: { stream: boolean; quiet?: boolean }) {
     this.#runtime = runtime;
@@ -178,6 +192,10 @@ class ServerCall implements ServerCallState, RunningCall {
     }
   }
 
+  about(request: unknown): void {
+    this.#accounts = accountsIn(request);
+  }
+
   run<T>(work: () => T): T {
     return this.#span === undefined ? work() : this.#span.run(work);
   }
@@ -189,6 +207,7 @@ class ServerCall implements ServerCallState, RunningCall {
     const rule = options.peers.rule(this.#rpc);
     if (caller === undefined || rule === undefined || !rule.callers.has(caller)) throw new AppError("CallerNotAllowed");
     const context = new Context(this, caller, this.#requestId, this.#trace, this.#abort.signal);
+    this.#context = context;
     if (this.#deadline !== undefined) context.deadline = this.#deadline;
     if (this.#kind.stream) context.draining = draining;
     const { metadata } = this.#call;
@@ -207,9 +226,8 @@ class ServerCall implements ServerCallState, RunningCall {
 
   fail(error: unknown): AppError {
     const appError = toAppError(error);
-    if (appError.reason === "Internal") this.logger.error({ err: appError.cause ?? appError }, "call failed");
-    // Converted, and not to Internal: `toAppError` recognized a lost connection.
-    else if (appError !== error) this.logger.warn({ err: appError.cause }, "call failed: connection to Postgres lost");
+    // Converted: an unknown error, or a lost connection to Postgres, which `toAppError` recognized.
+    if (appError !== error) this.#cause = appError.cause;
     return appError;
   }
 
@@ -230,9 +248,15 @@ class ServerCall implements ServerCallState, RunningCall {
     if (this.#kind.stream) options.metrics.rpcServerStreams.inc(labels);
     else options.metrics.rpcServer.observe(labels, milliseconds / 1000);
     if (this.#kind.quiet) return;
-    const line = { code, reason: error?.reason, durationMs: Math.round(milliseconds * 10) / 10 };
-    if (error !== undefined) this.logger.info(line, "call refused");
-    else if (options.logger.isLevelEnabled("debug")) this.logger.debug(line, "call answered");
+    const fields = {
+      requestId: this.#requestId,
+      traceId: this.#trace.traceId,
+      rpc: this.#rpc,
+      caller: this.#caller,
+      accountId: this.#context?.accountId ?? this.#context?.token?.accountId ?? this.#accounts,
+      durationMs: milliseconds,
+    };
+    logCall(options.logger, fields, error, this.#cause);
   }
 
   endWith(error: AppError): void {
@@ -246,6 +270,7 @@ class Context implements CallContext {
   readonly trace: TraceParent;
   readonly signal: AbortSignal;
   readonly #call: ServerCall;
+  accountId?: string;
   token?: VerifiedToken;
   rawToken?: string;
   tokenRefusal?: Reason;

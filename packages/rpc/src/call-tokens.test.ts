@@ -72,6 +72,6 @@ describe("tokens", () => {
 
   test("no token is logged", async () => {
     await world.accounts.getMe({} as never, { token: "secret-account.full" });
-    expect(world.running.log.text()).not.toContain("secret-account");
+    expect(world.running.log.text()).not.toContain("secret-account.full");
   });
 });

@@ -93,6 +93,7 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
     // Only for the type: the caller table has no row of an unknown method.
     if (method === undefined) throw new AppError("CallerNotAllowed");
     const request = method.definition.requestDeserialize(call.request as Buffer);
+    state.about(request);
     const response = await Promise.race([state.run(() => method.handle(request, context)), state.aborted]);
     const bytes = method.definition.responseSerialize(response);
     // It would break the stream for the other calls.

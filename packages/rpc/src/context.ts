@@ -11,6 +11,8 @@ export interface CallContext {
   trace: TraceParent;
   /** The user's token, where the RPC's row in peers.json requires one, or allows one and it is valid. */
   token?: VerifiedToken;
+  /** The account that the call is about, where neither token nor request say so; handlers set it for the log. */
+  accountId?: string;
   /** The unparsed token, to pass on to other services. */
   rawToken?: string;
   /** Why the token was rejected, on an RPC whose token is optional. */
@@ -27,6 +29,13 @@ export interface CallContext {
   deadline?: Date;
   logger: Logger;
 }
+
+/** Returns a function that names the account that a call is about. */
+export const accountOf =
+  (call: Pick<CallContext, "accountId">) =>
+  (accountId: string): void => {
+    call.accountId = accountId;
+  };
 
 /**
  * Returns the call's verified token. Errors: Unauthenticated where the RPC's row in peers.json requires none.

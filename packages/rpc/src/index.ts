@@ -1,8 +1,9 @@
 export { answerItems } from "./answer-items.ts";
+export { logCall } from "./call-line.ts";
 export type { RpcCallOptions } from "./call-options.ts";
 export { createRpcChannel, createRpcClient, type RpcChannel, type RpcClient, type SoleRpcClient } from "./client.ts";
 export { createCoalescer } from "./coalescer.ts";
-export { type CallContext, requireToken } from "./context.ts";
+export { accountOf, type CallContext, requireToken } from "./context.ts";
 export { rpcName, type ServiceDefinition } from "./definition.ts";
 export type { Handlers } from "./handlers.ts";
 export { requestIdFrom } from "./metadata.ts";

@@ -138,6 +138,7 @@ async function answerUnary(
   try {
     const context = await state.authorize();
     const input = method.requestStream ? call : call.request;
+    state.about(call.request ?? {});
     const response = await Promise.race([state.run(() => handler(input, context)), state.aborted]);
     state.end("OK");
     callback(null, response);

@@ -1,16 +1,7 @@
+import { LOG_FIELDS, type Logger } from "@countersign/core";
 import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
 
-export type Logger = PinoLogger;
-
-/** The fields that a log line may have. All others are left out, and their names listed under `dropped`. */
-const LOG_FIELDS = [
-  ..."name component err event job method route rpc operation step status state from to".split(" "),
-  ..."requestId traceId caller callee code reason rule verdict durationMs attempt attempts".split(" "),
-  ..."accountId sessionId deviceId appId signUpId requestState provider".split(" "),
-  ..."eventId subject stream durable sequence batchSize count limit delayMs ageMs".split(" "),
-  ..."chainName network transactionId blockHeight keyIndex kid scriptHash messageHash".split(" "),
-  ..."version port address signal check checks".split(" "),
-];
+export type { Logger };
 
 const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9\-._~+/]+=*/gi;
 const JWT = /\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*(\.[A-Za-z0-9_-]*)?/g;
@@ -61,12 +52,14 @@ function loggedValue(value: unknown): unknown {
   return "[object]";
 }
 
-function allowed(fields: ReadonlySet<string>, line: Record<string, unknown>): Record<string, unknown> {
+const ALLOWED: ReadonlySet<string> = new Set(LOG_FIELDS);
+
+function allowed(line: Record<string, unknown>): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
   const dropped: string[] = [];
   for (const [name, value] of Object.entries(line)) {
     if (value === undefined) continue;
-    if (!fields.has(name)) dropped.push(name);
+    if (!ALLOWED.has(name)) dropped.push(name);
     else kept[name] = name === "err" ? loggedError(value) : loggedValue(value);
   }
   if (dropped.length > 0) kept.dropped = dropped;
@@ -80,8 +73,6 @@ export interface LoggerOptions {
   name: string;
   /** trace, debug, info, warn, error, fatal or silent. Default info. */
   level?: string | undefined;
-  /** Further field names that this process may log. */
-  fields?: readonly string[];
   /** Default: standard output. */
   destination?: DestinationStream;
 }
@@ -91,7 +82,6 @@ export interface LoggerOptions {
  * e-mail addresses.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  const fields = new Set<string>([...LOG_FIELDS, ...(options.fields ?? [])]);
   const settings = {
     level: options.level ?? "info",
     base: { name: options.name },
@@ -100,10 +90,10 @@ export function createLogger(options: LoggerOptions): Logger {
     serializers: { err: (value: unknown) => value },
     formatters: {
       level: (label: string) => ({ level: label }),
-      log: (line: Record<string, unknown>) => allowed(fields, line),
+      log: (line: Record<string, unknown>) => allowed(line),
     },
     hooks: {
-      logMethod(this: Logger, args: Parameters<Logger["info"]>, method: (...all: unknown[]) => void) {
+      logMethod(this: PinoLogger, args: Parameters<PinoLogger["info"]>, method: (...all: unknown[]) => void) {
         // `logger.error(error)` too: pino would otherwise use its unfiltered message as the line's text.
         const [first, ...rest] = args as unknown[];
         const given =
@@ -115,15 +105,15 @@ export function createLogger(options: LoggerOptions): Logger {
       },
     },
   };
-  const logger: Logger = pino(
+  const logger: PinoLogger = pino(
     settings,
     options.destination ?? pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: FLUSH_MS }),
   );
   // pino does not inherit the formatter of bindings in children; children of children inherit what is set
   // here.
   const child = logger.child;
-  logger.child = function childOf(this: Logger, bindings: Record<string, unknown>, childOptions?: object) {
-    return child.call(this, allowed(fields, bindings), childOptions);
-  } as Logger["child"];
+  logger.child = function childOf(this: PinoLogger, bindings: Record<string, unknown>, childOptions?: object) {
+    return child.call(this, allowed(bindings), childOptions);
+  } as PinoLogger["child"];
   return logger;
 }

@@ -30,8 +30,6 @@ export interface RunServiceOptions {
   env?: Env;
   /** Whether anybody may call it: then it decides itself which traces are exported. Default false. */
   isPublic?: boolean;
-  /** Further field names that this process may log. */
-  logFields?: readonly string[];
 }
 
 export interface RunningService {
@@ -88,7 +86,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
   const env = options.env ?? process.env;
   connectFaultPoints(env, options.name);
   const level = env.CS_LOG_LEVEL;
-  const logger: Logger = options.logger ?? createLogger({ name: options.name, level, fields: options.logFields ?? [] });
+  const logger: Logger = options.logger ?? createLogger({ name: options.name, level });
   const stopTraces = await exportTraces(env, options);
   const metrics = createMetrics(options.name);
   observeOutsideCalls(createOutsideCalls(metrics));
@@ -161,7 +159,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
  * `start` is the composition root; the process is ready when it resolves.
  */
 export async function runService(options: RunServiceOptions): Promise<void> {
-  const logger = createLogger({ name: options.name, level: process.env.CS_LOG_LEVEL, fields: options.logFields ?? [] });
+  const logger = createLogger({ name: options.name, level: process.env.CS_LOG_LEVEL });
   const die = (message: string) => (err: unknown) => {
     logger.fatal({ err }, message);
     process.exit(1);

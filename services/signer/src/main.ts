@@ -1,4 +1,4 @@
 import { runService } from "@countersign/runtime";
 import { startSigner } from "./start-signer.ts";
 
-await runService({ name: "signer", logFields: ["policyVersion"], start: (process) => startSigner(process) });
+await runService({ name: "signer", start: (process) => startSigner(process) });

@@ -93,7 +93,7 @@ export async function startSigner(
     .add(FreezingService, freezingRpcs(commands))
     .add(InformationService, informationRpcs(commands))
     .add(ServerKeysService, serverKeyRpcs(commands))
-    .add(SigningService, signingRpcs(commands, tokenVerifier, metrics))
+    .add(SigningService, signingRpcs(commands, tokenVerifier, { metrics, logger }))
     .add(TimeLocksService, timeLockRpcs(commands));
   await runtime.serve(server, tokenState);
 }

@@ -1,5 +1,6 @@
 import type * as http from "@countersign/http-api/resources.ts";
 import type { Account, Address, Credentials, TransactionReference } from "@countersign/proto/common/v1/types.ts";
+import type { HttpCall } from "../../http/call.ts";
 import { toTimestamp } from "../../http/fields.ts";
 
 export function toAccount(account: Account | undefined): http.Account {
@@ -34,12 +35,16 @@ export function toTransactionReference(transaction: TransactionReference | undef
   return { id, chainName, refUrl };
 }
 
-/** Returns the common answer of sign-up and sign-in. */
-export function toSignedIn(answer: {
-  account: Account | undefined;
-  transaction: TransactionReference | undefined;
-  credentials: Credentials | undefined;
-}): http.SignedIn {
+/** Returns the common answer of sign-up and sign-in, and names its account to the call. */
+export function toSignedIn(
+  answer: {
+    account: Account | undefined;
+    transaction: TransactionReference | undefined;
+    credentials: Credentials | undefined;
+  },
+  call: Pick<HttpCall, "accountId">,
+): http.SignedIn {
+  if (answer.account !== undefined) call.accountId = answer.account.id;
   return {
     account: toAccount(answer.account),
     transaction: toTransactionReference(answer.transaction),

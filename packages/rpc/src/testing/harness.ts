@@ -7,7 +7,7 @@ import { createRpcServer, type RpcServer } from "../server.ts";
 import type { RpcServerOptions } from "../server-options.ts";
 
 /** Returns a logger that keeps its lines in memory. */
-function memoryLogger() {
+export function memoryLogger() {
   let text = "";
   const destination = {
     write: (line: string) => {

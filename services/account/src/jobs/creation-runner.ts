@@ -57,22 +57,25 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
 
   async function bring(creation: Creation): Promise<void> {
     const chain = chains.get(creation.chainName);
-    if (!chain) return logger.error({ component: "creation-runner" }, `no such chain: ${creation.chainName}`);
+    const { chainName, transactionId, accountIds: accountId, traces } = creation;
+    const of = { component: "creation-runner", chainName, accountId, transactionId, traceId: traces[0]?.traceId };
+    if (!chain) return logger.error(of, "the networks file has no such chain: its accounts are not created");
     const lost = new AbortController();
     const renewing = setInterval(() => {
       store.moveLeaseEnd(creation.id, lease()).then(
         (kept) => kept || lost.abort(),
-        (err) => logger.warn({ err }, "the lease of a creation was not renewed"),
+        (err) =>
+          logger.warn({ ...of, err }, "the lease of a creation was not renewed; another replica may continue it"),
       );
     }, RENEW_MS);
     try {
-      const [parent, ...links] = creation.traces;
+      const [parent, ...links] = traces;
       const signal = AbortSignal.any([stop.signal, lost.signal]);
       await inSpan("creation", { parent, links }, () => run(creation, chain, signal));
     } catch (err) {
       if (stop.signal.aborted || lost.signal.aborted) return;
-      if (isRefusedForNow(err)) logger.warn({ err }, "a creation waits: the signer refuses it for now");
-      else logger.error({ err }, "a creation was interrupted; will retry");
+      if (isRefusedForNow(err)) logger.warn({ ...of, err }, "a creation waits: the signer refuses it for now");
+      else logger.error({ ...of, err }, "a creation was interrupted; will retry");
       // The lease ends soon instead: the next runner continues from what is committed.
       const now = clock.now();
       const until = new Date(now.getTime() + (isRefusedForNow(err) ? refusedRetryMs * (1 + Math.random()) : RETRY_MS));

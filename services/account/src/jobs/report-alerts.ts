@@ -13,8 +13,9 @@ export const reportAlerts =
   (chainName: string, alerts: readonly Alert[]): void => {
     for (const { accountId, event, kind, freezes } of alerts) {
       counter.inc({ chain: chainName, kind, frozen: String(freezes) });
-      const { type, transactionId, index, height } = event;
-      const what = { accountId, chainName, type, transactionId, index, height: String(height), freezes };
-      logger.warn({ ...what, component: "chain-watch" }, "an account was changed on chain by no transaction of ours");
+      const { type, transactionId, height: blockHeight } = event;
+      const what = { component: "chain-watch", accountId, chainName, event: type, transactionId, blockHeight };
+      const message = "an account was changed on chain by no transaction of ours";
+      logger.warn(what, freezes ? `${message}; it is under review` : message);
     }
   };

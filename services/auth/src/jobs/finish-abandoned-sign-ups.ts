@@ -36,7 +36,8 @@ export function finishAbandonedSignUps({ store, steps, clock, logger }: Abandone
     } catch (err) {
       if (isAppError(err, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
       // After any other error the lease ends and a later run continues the saga.
-      if (!signal.aborted) logger.warn({ err, accountId: saga.accountId }, "sign-up is not finished yet; will retry");
+      const { accountId, chainName } = saga;
+      if (!signal.aborted) logger.warn({ err, accountId, chainName }, "sign-up is not finished yet; will retry");
     }
   }
 

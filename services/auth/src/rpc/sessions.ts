@@ -1,6 +1,6 @@
 import { AppError, type Clock, isUuid } from "@countersign/core";
 import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
-import { type Handlers, publicKeyToProto, requireToken } from "@countersign/rpc";
+import { accountOf, type Handlers, publicKeyToProto, requireToken } from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { endOtherSessions, endSession, signOut } from "../domain/sessions/end-session.ts";
 import { type RefreshTokenOptions, refreshToken } from "../domain/sessions/refresh-token.ts";
@@ -26,7 +26,7 @@ export function sessionsHandlers(options: SessionsOptions): Handlers<SessionsSer
     async refreshToken({ refreshToken: token, proof }, call) {
       if (token.length > MAX_TOKEN_CHARS || proof.length > MAX_PROOF_BYTES) throw new AppError("InvalidRefreshToken");
       await refreshLimit(call);
-      return { credentials: await refresh(token, proof, call.requestId) };
+      return { credentials: await refresh(token, proof, call.requestId, accountOf(call)) };
     },
 
     async signOut(_, call) {

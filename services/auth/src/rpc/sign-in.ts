@@ -1,4 +1,4 @@
-import { AppError, invalidField, isUuid } from "@countersign/core";
+import { AppError, formatTraceParent, invalidField, isUuid } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import {
   ChallengeType,
@@ -7,7 +7,7 @@ import {
   type SignInService,
 } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { TwoFactorAuth } from "@countersign/proto/device/v1/two_factor.ts";
-import { type Handlers, publicKeyFromProto, type RpcClient, requireToken } from "@countersign/rpc";
+import { accountOf, type Handlers, publicKeyFromProto, type RpcClient, requireToken } from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { type Answerer, type IssueChallengeOptions, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
 import { type Answer, type RespondChallengeOptions, respondChallenge } from "../domain/sign-in/respond-challenge.ts";
@@ -61,6 +61,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         data: challengeData.toString("hex"),
         answer: answerFrom(proof),
         requestId: call.requestId,
+        accountFound: accountOf(call),
         findAccount,
       });
       const isAdded = origin === "two-factor";
@@ -78,6 +79,8 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
           idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
           ip: call.clientIp ?? "",
           requestId: call.requestId,
+          traceparent: formatTraceParent(call.trace),
+          accountFound: accountOf(call),
         },
         call.signal,
       );
@@ -89,7 +92,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
       const id = twoFactorAuthRequestId.toLowerCase();
       if (!isUuid(id)) throw new AppError("TwoFactorAuthNotFound");
       const { accountId, chainName, transaction, credentials } = await finish(
-        { token, id, requestId: call.requestId },
+        { token, id, requestId: call.requestId, traceparent: formatTraceParent(call.trace) },
         call.signal,
       );
       const { account } = await accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });

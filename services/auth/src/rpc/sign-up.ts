@@ -1,6 +1,7 @@
+import { formatTraceParent } from "@countersign/core";
 import type { DeployAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
 import type { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
-import type { Handlers } from "@countersign/rpc";
+import { accountOf, type Handlers } from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { type SignUpOptions, signUp } from "../domain/sign-up/sign-up.ts";
 import type { Deployed } from "../domain/sign-up/sign-up-saga.ts";
@@ -24,6 +25,8 @@ export function signUpHandlers(options: SignUpOptions<Deployment>, limit: Limit)
           token: call.token,
           tokenRefusal: call.tokenRefusal,
           requestId: call.requestId,
+          traceparent: formatTraceParent(call.trace),
+          accountFound: accountOf(call),
         },
         call.signal,
       );

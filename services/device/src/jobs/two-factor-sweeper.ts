@@ -38,7 +38,8 @@ export function sweepTwoFactor({ requests, keyAdditions, clock, logger }: TwoFac
     const results = await Promise.allSettled(unconfirmed.map((request) => reconcile(request, uuidv4())));
     for (const [index, result] of results.entries()) {
       if (result.status === "fulfilled") continue;
-      logger.warn({ err: result.reason, twoFactorId: unconfirmed[index]?.id }, "approval not reconciled; will retry");
+      const { id: twoFactorId, accountId } = unconfirmed[index]!;
+      logger.warn({ err: result.reason, twoFactorId, accountId }, "approval not reconciled; will retry");
     }
   };
 }

@@ -7,7 +7,7 @@ export function createLogAdapter(logger: Logger): PushAdapter {
   return {
     async send({ pushToken, kind, twoFactorId }) {
       const device = createHash("sha256").update(pushToken).digest("hex").slice(0, 12);
-      logger.info({ event: kind, operation: twoFactorId, to: device }, "push");
+      logger.info({ event: kind, twoFactorId, to: device }, "push");
       return "sent";
     },
     close: async () => undefined,

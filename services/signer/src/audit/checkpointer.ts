@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@countersign/core";
+import type { Clock, LogFields, Logger } from "@countersign/core";
 import { startPeriodicJob } from "@countersign/runtime";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 import type { AuditHead } from "./audit-store.ts";
@@ -138,7 +138,7 @@ async function growInTurns(tree: Tree, hashes: readonly Buffer[]): Promise<{ tre
 export function startCheckpointer(options: CheckpointerOptions) {
   const { store, signer, clock, logger, ownHead, file, intervalMs, stalledMs = STALLED_MS } = options;
   let logged = 0;
-  const alarm = (details: object, message: string) => {
+  const alarm = (details: LogFields, message: string) => {
     options.onAlarm?.();
     logged += 1;
     if (logged <= MAX_LOGGED_ALARMS) logger.error(details, message);

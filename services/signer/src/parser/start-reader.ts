@@ -17,7 +17,7 @@ export async function startReader(
   });
   const onReplaced = (why: string) => {
     replaced.inc();
-    logger.warn({ event: "parser-replaced", why }, "a parser thread was replaced");
+    logger.warn({ event: "parser-replaced", reason: why }, "a parser thread was replaced");
   };
   try {
     const pool = await startParserPool({ ...limits, onReplaced });

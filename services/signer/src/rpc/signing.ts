@@ -1,4 +1,12 @@
-import { AppError, inSpan, parseTraceParent, type TokenVerifier, toAppError } from "@countersign/core";
+import {
+  AppError,
+  inSpan,
+  type Logger,
+  parseTraceParent,
+  type TokenVerifier,
+  type TraceParent,
+  toAppError,
+} from "@countersign/core";
 import {
   type SignAnswer,
   SigningService,
@@ -9,8 +17,10 @@ import {
   answerItems,
   type CallContext,
   type Handlers,
+  logCall,
   observeCall,
   type RpcMetrics,
+  requestIdFrom,
   requireToken,
   rpcName,
 } from "@countersign/rpc";
@@ -21,11 +31,17 @@ import { signedToProto } from "./conversions.ts";
 type Sign = (command: SignCommand) => Promise<SignedMessage>;
 type SigningCommands = Readonly<Record<"signTransaction" | "signPaymaster", Sign>>;
 
+/** Counts and logs the requests of a stream. */
+interface SigningObservers {
+  readonly metrics: Pick<RpcMetrics, "rpcServer">;
+  readonly logger: Logger;
+}
+
 /** Handles signer.v1.Signing. Each request of a stream is observed as a call of the unary RPC. */
 export const signingRpcs = (
   { signTransaction, signPaymaster }: SigningCommands,
   verifier: TokenVerifier,
-  { rpcServer }: Pick<RpcMetrics, "rpcServer">,
+  { metrics, logger }: SigningObservers,
 ): Handlers<SigningService> => ({
   signTransaction: async ({ message, chainName }, call) =>
     signedToProto(await signTransaction({ message, chainName, token: requireToken(call), caller: call.caller })),
@@ -35,7 +51,7 @@ export const signingRpcs = (
 
   async *signStream(messages, call) {
     const work = (request: SignRequest) =>
-      answer({ signTransaction, signPaymaster }, verifier, rpcServer, request, call);
+      answer({ signTransaction, signPaymaster }, verifier, { metrics, logger }, request, call);
     for await (const answers of answerItems(requestsOf(messages), call, work, bytesOf)) yield { answers };
   },
 });
@@ -53,26 +69,36 @@ async function* requestsOf(messages: AsyncIterable<SignStreamRequest>): AsyncGen
 async function answer(
   { signTransaction, signPaymaster }: SigningCommands,
   verifier: TokenVerifier,
-  calls: RpcMetrics["rpcServer"],
+  { metrics, logger }: SigningObservers,
   { id, accessToken, requestId, traceparent, transaction, paymaster }: SignRequest,
-  call: CallContext,
+  { caller }: CallContext,
 ): Promise<SignAnswer> {
-  const sign = async (): Promise<SignedMessage> => {
+  const started = performance.now();
+  const rpc = rpcName(transaction ? SigningService.signTransaction : SigningService.signPaymaster);
+  let traceId: string | undefined;
+  let accountId: string | undefined;
+  const sign = async (trace: TraceParent): Promise<SignedMessage> => {
+    ({ traceId } = trace);
     // Each request has its own user's token; the stream has none.
     const token = verifier.verify(accessToken);
-    const { caller } = call;
+    ({ accountId } = token);
     if (transaction) return signTransaction({ ...transaction, token, caller });
     if (paymaster) return signPaymaster({ ...paymaster, token, caller });
     throw new AppError("InvalidRequest", { detail: "the request names no operation" });
   };
+  const log = (error?: AppError, cause?: unknown) => {
+    const durationMs = performance.now() - started;
+    logCall(logger, { requestId: requestIdFrom(requestId), traceId, rpc, caller, accountId, durationMs }, error, cause);
+  };
   try {
-    const rpc = rpcName(transaction ? SigningService.signTransaction : SigningService.signPaymaster);
     const span = { kind: "server", parent: parseTraceParent(traceparent) } as const;
-    const signed = await observeCall(calls, rpc, () => inSpan(rpc, span, sign));
+    const signed = await observeCall(metrics.rpcServer, rpc, () => inSpan(rpc, span, sign));
+    log();
     return { id, signed: signedToProto(signed) };
   } catch (error) {
-    const { reason, detail, metadata, retryAfterSeconds = 0 } = toAppError(error);
-    if (reason === "Internal") call.logger.error({ err: error, requestId }, "signing failed");
+    const refusal = toAppError(error);
+    log(refusal, refusal === error ? undefined : refusal.cause);
+    const { reason, detail, metadata, retryAfterSeconds = 0 } = refusal;
     const { reason: rule = "", availableAt = "", timeLockId = "" } = metadata;
     return { id, refusal: { reason, detail, rule, retryAfterSeconds, availableAt, timeLockId } };
   }

@@ -111,7 +111,12 @@ export const submitKeyAddition =
     // The bytes are safe: a node that does not answer now gets them again when the attempt is reconciled.
     await chain
       .submit(ours.transaction!, signal)
-      .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));
+      .catch((err: unknown) =>
+        logger.warn(
+          { err, accountId, chainName, transactionId: ours.transactionId },
+          "the addition of a key is not submitted yet; will retry",
+        ),
+      );
     return ours;
   };
 

@@ -87,7 +87,7 @@ export const listServerKeyRotations =
         for (const { version, index, replaces } of corrections) {
           if (mayLag && replaces !== undefined) continue;
           logger.warn(
-            { accountId, chainName, version, index, replaces },
+            { accountId, chainName, keyIndex: index, from: replaces, to: version },
             "the signer had another server key than the chain",
           );
           await signer.rotateBinding({ accountId, chainName, version }, index, replaces);

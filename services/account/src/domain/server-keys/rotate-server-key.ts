@@ -125,7 +125,12 @@ const rotateOnce =
     // The bytes are safe: a node that does not answer now gets them again when the rotation is reconciled.
     await chain
       .submit(ours.transaction, signal)
-      .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));
+      .catch((err: unknown) =>
+        logger.warn(
+          { err, accountId, chainName, transactionId: ours.transactionId },
+          "a rotation is not submitted yet; will retry",
+        ),
+      );
     return ours;
   };
 

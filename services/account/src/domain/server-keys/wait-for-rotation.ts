@@ -15,8 +15,10 @@ export const waitForRotation =
     const ending = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)]);
     while (!ending.aborted) {
       const state = await reconcile(rotation, ending).catch((err: unknown) => {
-        if (!ending.aborted)
-          logger.warn({ err, transactionId: rotation.transactionId }, "a rotation is not reconciled yet");
+        if (!ending.aborted) {
+          const { accountId, chainName, transactionId } = rotation;
+          logger.warn({ err, accountId, chainName, transactionId }, "a rotation is not reconciled yet; will retry");
+        }
         return "submitted" as const;
       });
       if (state !== "submitted") return state === "sealed";

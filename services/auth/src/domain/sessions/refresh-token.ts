@@ -39,7 +39,12 @@ type Verdict =
  */
 export const refreshToken =
   ({ sessions, clock, read, issue }: RefreshTokenOptions) =>
-  async (token: string, proof: Uint8Array, requestId: string): Promise<Credentials> => {
+  async (
+    token: string,
+    proof: Uint8Array,
+    requestId: string,
+    accountFound: (accountId: string) => void = () => undefined,
+  ): Promise<Credentials> => {
     const ids = await read(token);
     if (!ids) throw new AppError("InvalidRefreshToken");
     if (ids === "access-token") {
@@ -52,6 +57,7 @@ export const refreshToken =
     const verdict = await sessions.update<Verdict>(
       ids.sessionId,
       (session) => {
+        accountFound(session.accountId);
         if (now >= session.refreshExpiresAt || now >= session.expiresAt) return { result: { error: "SessionEnded" } };
         const judged = judgeRefresh(session, ids.refreshId, now);
         if (judged === "reused") return { end: "refresh-token-reused", result: { error: "RefreshTokenReused" } };

@@ -15,6 +15,8 @@ export interface RespondChallenge<Account> {
   readonly data: string;
   readonly answer: Answer;
   readonly requestId: string;
+  /** Called with the account, once it is known. */
+  readonly accountFound?: ((accountId: string) => void) | undefined;
   /** Reads the account for the response; it is passed on unread. */
   findAccount(accountId: string, chainName: string): Promise<Account>;
 }
@@ -94,6 +96,7 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     const { data, answer } = command;
     const challenge = await challenges.find(data);
     if (!challenge) throw new AppError("UnknownChallenge");
+    command.accountFound?.(challenge.accountId);
     if (clock.now() >= challenge.expiresAt) throw new AppError("ChallengeExpired");
     if (answer.type !== challenge.type) throw new AppError("ChallengeTypeMismatch");
     const { session, origin, account } = await open(challenge, command).catch(async (error: unknown) => {

@@ -33,9 +33,11 @@ export interface Deployed {
   readonly status: "pending" | "deployed" | "failed";
 }
 
-/** The call that a step belongs to: its id for the logs of all services, and its end. */
+/** The call that a step belongs to: its ids for the logs of all services, and its end. */
 export interface StepContext {
   readonly requestId: string;
+  /** Default: a new trace. */
+  readonly traceparent?: string | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -24,6 +24,10 @@ export interface SignUp extends NewUserKey {
   /** Why the access token was refused. The login alone decides unless the identity has an account. */
   readonly tokenRefusal: Reason | undefined;
   readonly requestId: string;
+  /** Of the request, for the calls that are part of it. */
+  readonly traceparent?: string | undefined;
+  /** Called with the account, once it is known. */
+  readonly accountFound?: ((accountId: string) => void) | undefined;
 }
 
 export interface SignUpOptions<Answer extends Deployed> {
@@ -61,7 +65,7 @@ export const signUp =
   <Answer extends Deployed>(options: SignUpOptions<Answer>) =>
   async (command: SignUp, signal: AbortSignal): Promise<{ deployment: Answer; credentials: Credentials }> => {
     const { verifyLogin, store, sessions, steps, chains, passkeys, clock, issue } = options;
-    const { login, chainName, accountKey, deviceKey, device, token, requestId } = command;
+    const { login, chainName, accountKey, deviceKey, device, token, requestId, traceparent } = command;
     requireChainAndKey(chains, chainName, accountKey);
     const profile = await verifyLogin(login, [accountKey, deviceKey]);
     requireUsablePasskey(passkeys, profile.app.appId, command);
@@ -95,13 +99,14 @@ export const signUp =
 
     // Both a lease and a replay: driving a complete saga only reads the deployment's status.
     const { saga } = leased;
+    command.accountFound?.(saga.accountId);
     const drive = {
       steps,
       mark: store.mark,
       now: () => clock.now(),
       waitMs: CHAIN_WAIT_MS,
       keepFailed: false,
-      context: { requestId, signal },
+      context: { requestId, traceparent, signal },
     };
     const deployment = await driveSignUp(saga, drive).catch(async (error) => {
       // If this fails, the runner gives up in its place once the lease has ended.

@@ -8,6 +8,7 @@ import {
   type VerifiedToken,
 } from "@countersign/core";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
+import type { StepContext } from "../sign-up/sign-up-saga.ts";
 import type { EnrollDevice } from "./enroll-device.ts";
 import type {
   ChainTransaction,
@@ -23,6 +24,8 @@ export interface FinishTwoFactor {
   /** `TwoFactorAuth.id` or the id of one of its messages. */
   readonly id: string;
   readonly requestId: string;
+  /** Of the request, for the calls that are part of it. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface FinishTwoFactorOptions {
@@ -63,7 +66,7 @@ const endOf = ({ status }: Enrollment): AppError | undefined => {
  * Race: `finishedAt` is set once; the second call is TwoFactorAuthFinished.
  */
 export const finishTwoFactor = ({ signIns, requests, enroll, clock, limitPolls, issue }: FinishTwoFactorOptions) => {
-  async function markFinished(signIn: TwoFactorSignIn, context: { requestId: string; signal: AbortSignal }) {
+  async function markFinished(signIn: TwoFactorSignIn, context: StepContext) {
     try {
       await requests.finish(signIn.accountId, signIn.id, context);
     } catch (error) {
@@ -71,11 +74,14 @@ export const finishTwoFactor = ({ signIns, requests, enroll, clock, limitPolls, 
     }
   }
 
-  return async ({ token, id, requestId }: FinishTwoFactor, signal: AbortSignal): Promise<FinishedTwoFactor> => {
+  return async (
+    { token, id, requestId, traceparent }: FinishTwoFactor,
+    signal: AbortSignal,
+  ): Promise<FinishedTwoFactor> => {
     const { accountId, twoFactorId } = token;
     if (token.scope !== "sign" || twoFactorId === undefined) throw insufficientScope(["sign"], token.scope);
     await limitPolls(twoFactorId);
-    const context = { requestId, signal };
+    const context = { requestId, traceparent, signal };
     const enrollment = await requests.describe(accountId, id, context);
     if (enrollment.id !== twoFactorId) {
       throw new AppError("InsufficientScope", { detail: "The ephemeral token was issued for another request" });

@@ -18,6 +18,10 @@ export interface RequestTwoFactor extends NewUserKey {
   /** The client's IP address; "" where it is unknown. */
   readonly ip: string;
   readonly requestId: string;
+  /** Of the request, for the calls that are part of it. */
+  readonly traceparent?: string | undefined;
+  /** Called with the account, once it is known. */
+  readonly accountFound?: ((accountId: string) => void) | undefined;
 }
 
 export interface RequestTwoFactorOptions<Opened> {
@@ -69,12 +73,13 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     command: RequestTwoFactor,
     signal: AbortSignal,
   ): Promise<{ opened: Opened; ephemeralAccessToken: string }> => {
-    const { login, chainName, userKeyType, accountKey, deviceKey, device, requestId } = command;
+    const { login, chainName, userKeyType, accountKey, deviceKey, device, requestId, traceparent } = command;
     requireChainAndKey(options.chains, chainName, accountKey);
     const profile = await options.verifyLogin(login, [accountKey, deviceKey]);
     requireUsablePasskey(options.passkeys, profile.app.appId, command);
     const accountId = await identities.accountOf(profile.issuer, profile.subject);
     if (!accountId) throw new AppError("AccountNotFound");
+    command.accountFound?.(accountId);
     if (await options.hasLeft(accountId)) throw new AppError("AccountLeft");
 
     const idempotency = idempotencyOf("two-factor", login.token, command.idempotencyKey, [
@@ -117,7 +122,7 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     if (signIn.expiresAt <= now) throw new AppError("TwoFactorAuthExpired");
     const recovering = await signIns.isRecovering(accountId, now);
     const from = { email: profile.email, ip: command.ip, recovering };
-    const opened = await options.requests.open(signIn, from, { requestId, signal });
+    const opened = await options.requests.open(signIn, from, { requestId, traceparent, signal });
     return { opened, ephemeralAccessToken: await options.issueEphemeral(signIn) };
   };
 };
