@@ -41,7 +41,14 @@ const panel = z.strictObject({
   options: z.record(z.string(), z.unknown()),
   targets: z.array(target).min(1),
 });
-const row = z.strictObject({ id: z.int(), type: z.literal("row"), title: z.string().min(1), gridPos });
+const row = z.strictObject({
+  id: z.int(),
+  type: z.literal("row"),
+  title: z.string().min(1),
+  collapsed: z.literal(false),
+  panels: z.tuple([]),
+  gridPos,
+});
 
 /** The part of Grafana's dashboards that ours use. */
 const Dashboard = z.strictObject({
@@ -57,6 +64,7 @@ const Dashboard = z.strictObject({
   graphTooltip: z.literal(1),
   links: z.array(z.looseObject({ type: z.literal("dashboards") })),
   templating: z.strictObject({ list: z.tuple([z.looseObject({ name: z.literal("datasource") })]) }),
+  annotations: z.strictObject({ list: z.tuple([]) }),
   panels: z.array(z.discriminatedUnion("type", [row, panel])).min(1),
 });
 export type Dashboard = z.output<typeof Dashboard>;
