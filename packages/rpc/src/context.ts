@@ -11,7 +11,7 @@ export interface CallContext {
   trace: TraceParent;
   /** The user's token, where the RPC's row in peers.json requires one, or allows one and it is valid. */
   token?: VerifiedToken;
-  /** The account that the call is about, where neither token nor request say so; handlers set it for the log. */
+  /** The account that the call is about, for the log; set by handlers where no token or request names it. */
   accountId?: string;
   /** The unparsed token, to pass on to other services. */
   rawToken?: string;
