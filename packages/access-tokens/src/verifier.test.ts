@@ -105,6 +105,16 @@ describe("a token of auth", () => {
     expect(() => verifier.verify(raw)).toThrow(expect.objectContaining({ reason: "AccessTokenExpired" }));
   });
 
+  test("rejects a token of before the restore of the service's database, also one that it had verified", () => {
+    const raw = token();
+    verifier.verify(raw);
+    const issuedFrom = new Date(clock.now().getTime() + 1_000);
+    const restored = createTokenVerifier(state, { issuer, clock, issuedFrom });
+    expect(() => restored.verify(raw)).toThrow(expect.objectContaining({ reason: "AccessTokenExpired" }));
+    clock.advance(1_000);
+    restored.verify(token());
+  });
+
   test("lives for an hour at most, and is of limited length", () => {
     const iat = Math.floor(clock.now().getTime() / 1000);
     verifier.verify(token({ claims: { exp: iat + 3600 } }));

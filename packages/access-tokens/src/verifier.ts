@@ -21,6 +21,11 @@ export interface TokenVerifierOptions {
   acceptEndedRequests?: boolean;
   /** The error without a current state. Default Unavailable; the signer uses SignerNotCurrent. */
   staleReason?: Reason;
+  /**
+   * Rejects tokens that were issued before, as expired: their uses were forgotten when the service's database
+   * was restored.
+   */
+  issuedFrom?: Date | undefined;
   /** The number of verified tokens that are cached. Default 10,000. */
   cacheSize?: number;
 }
@@ -42,6 +47,7 @@ const END_REPORTED_MS = 5 * 60_000;
  */
 export function createTokenVerifier(state: TokenState, options: TokenVerifierOptions): TokenVerifier {
   const { clock, issuer } = options;
+  const issuedFrom = options.issuedFrom?.getTime() ?? 0;
   const cacheSize = options.cacheSize ?? 10_000;
   const cache = new LRUCache<string, Remembered>({ max: cacheSize });
   const stale = () => new AppError(options.staleReason ?? "Unavailable");
@@ -72,7 +78,8 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
       const { token } = verified;
       const learnsItsEnd = options.acceptEndedRequests === true && token.scope === "sign";
       const now = clock.now().getTime();
-      if (now >= token.expiresAt.getTime() + (learnsItsEnd ? END_REPORTED_MS : 0)) {
+      const isForgotten = token.issuedAt.getTime() < issuedFrom;
+      if (isForgotten || now >= token.expiresAt.getTime() + (learnsItsEnd ? END_REPORTED_MS : 0)) {
         cache.delete(digest);
         throw new AppError("AccessTokenExpired");
       }

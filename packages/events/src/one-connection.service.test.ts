@@ -64,7 +64,7 @@ async function startDevice() {
         addresses: {},
         secrets: { databaseUrl: database.url },
       });
-      runtime.database(NoPrisma);
+      await runtime.database(NoPrisma);
       runtime.consume({ durable: "device-key-revoked", handler: async ({ event }) => void handled.push(event.id) });
       runtime.consume({ durable: "device-notices", handler: async () => {} });
       runtime.consume({ durable: "device-push", handler: async () => {} });

@@ -1,3 +1,10 @@
+export {
+  DatabaseRestoredError,
+  openDatabaseMark,
+  type Restore,
+  renewDatabaseMark,
+  restoreDatabase,
+} from "./database-mark.ts";
 export { type DeleteBatch, deleteInBatches, deletionOf } from "./delete-rows.ts";
 export { groupUses } from "./group-uses.ts";
 export { lockAccount } from "./lock-account.ts";

@@ -14,7 +14,13 @@ import {
   startConsumer,
   startOutboxPublisher,
 } from "@countersign/events";
-import { openPostgres, type Postgres } from "@countersign/postgres";
+import {
+  DatabaseRestoredError,
+  openDatabaseMark,
+  openPostgres,
+  type Postgres,
+  renewDatabaseMark,
+} from "@countersign/postgres";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import {
   createRpcChannel,
@@ -50,6 +56,8 @@ export interface ServiceSettings {
   secrets: { databaseUrl: string };
 }
 
+/** Milliseconds between two signs of life in the database; see database-mark.ts. */
+const DATABASE_MARK_MS = 2_000;
 /** Milliseconds of a call to another service. */
 const DEADLINE_MS = 3_000;
 
@@ -77,8 +85,12 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   peers: Peers;
   /** The process's one connection to NATS. */
   nats: NatsLink;
-  /** Opens the service's database, which must answer at the start, and starts its outbox. */
-  database<C extends PrismaLike>(Client: PrismaClass<C>): Database<C>;
+  /**
+   * Opens the service's database, which must answer at the start, and starts its outbox. A database that was
+   * restored and not released since ends the process; after a restore, tokens from before are refused.
+   * Errors: DatabaseRestoredError.
+   */
+  database<C extends PrismaLike>(Client: PrismaClass<C>): Promise<Database<C>>;
   /** Opens further connections to the same database; metrics show them by `name`. */
   connections<C extends PrismaLike>(name: string, Client: PrismaClass<C>, connections: number): Database<C>;
   /** Opens further connections to the same database, for statements only. */
@@ -111,6 +123,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
   const nats = linkNats({ natsUrl: settings.natsUrl, tls, name, logger });
   onClose("nats", () => nats.close());
 
+  let issuedFrom: Date | undefined;
   const pools = createPoolMetrics(metrics);
   function openPool(pool: string, connections: number): Postgres {
     const onError = (err: unknown) => logger.warn({ err }, "Postgres connection lost");
@@ -150,9 +163,18 @@ export function createServiceRuntime<S extends ServiceSettings>(
     tls,
     peers,
     nats,
-    database(Client) {
+    async database(Client) {
       const database = openDatabase("main", Client, 5);
       const { postgres, prisma } = database;
+      let { seenAt, restoredAt } = await openDatabaseMark(postgres);
+      issuedFrom = restoredAt;
+      runtime.every(DATABASE_MARK_MS, "database mark", async () => {
+        seenAt = await renewDatabaseMark(postgres, seenAt).catch((error) => {
+          // Nothing that this process remembers fits to the database any more.
+          if (error instanceof DatabaseRestoredError) setImmediate(() => Promise.reject(error));
+          throw error;
+        });
+      });
       dependency("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
       const outbox = startOutboxPublisher({ nats, postgres, logger, metrics });
       onClose("outbox", () => outbox.close());
@@ -182,7 +204,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
       dependency("token-state", () => tokenState.current());
       return tokenState;
     },
-    tokenVerifier: (tokenState, tokens) => createTokenVerifier(tokenState, { issuer, clock, ...tokens }),
+    tokenVerifier: (tokenState, tokens) => createTokenVerifier(tokenState, { issuer, clock, issuedFrom, ...tokens }),
     server({ deadlines, deadlineMs, ...verifying }) {
       const tokenVerifier =
         "tokenVerifier" in verifying

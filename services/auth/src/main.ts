@@ -49,7 +49,7 @@ async function start(service: ServiceProcess) {
   const { logger, clock, signal } = runtime;
   const { chains, passkeys, unfreezeTimeLocks, requireLoginToken } = config;
 
-  const { deleteExpired, ...stores } = openStores(runtime, config.limits);
+  const { deleteExpired, ...stores } = await openStores(runtime, config.limits);
   const { blockedKeys, hasLeft } = stores.blockedKeys;
   const { access, challenges, freezes, limits, sessions, signIns, signUps } = stores;
   const { keys, feed, tokenState, tokens } = await startTokens(runtime, config, stores);

@@ -33,7 +33,7 @@ async function start(service: ServiceProcess) {
   const { clock, logger, metrics, nats, onClose } = runtime;
   const { maxDevices, passkeys } = config;
 
-  const { prisma, postgres } = runtime.database(PrismaClient);
+  const { prisma, postgres } = await runtime.database(PrismaClient);
   const devices = asPort("devices", postgresDeviceStore(prisma, postgres));
   const requests = asPort("requests", prismaTwoFactorStore(prisma), {
     take: (_id, step) => step.emit ?? "attempt",

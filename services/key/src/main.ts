@@ -24,7 +24,7 @@ async function start(service: ServiceProcess) {
   const { clock, logger } = runtime;
   const newId = () => uuidv7(clock);
 
-  const { prisma, postgres } = runtime.database(PrismaClient);
+  const { prisma, postgres } = await runtime.database(PrismaClient);
   const store = asPort("keys", postgresKeyStore(prisma, postgres));
   const tokenState = runtime.watchTokenState();
   const devices = deviceDirectory(runtime.client(DevicesService, "device"));

@@ -49,7 +49,7 @@ export async function startSigner(
   const policies = startPolicies(config.policyFile, runtime);
   const reader = await startReader(config.parser, runtime);
   const vault = await startVault(config, runtime);
-  const { auditRecords, budgetUse, checkpoints, ...stores } = openStores(runtime);
+  const { auditRecords, budgetUse, checkpoints, ...stores } = await openStores(runtime);
   const rulesOf = budgetRulesOf(policies, backendOf);
   const budgetMetrics = startBudgetMetrics({ metrics, logger, use: budgetUse, rulesOf });
   onClose("budget metrics", () => budgetMetrics.close());

@@ -20,7 +20,7 @@ export async function openStores(
   chains: ReadonlyMap<string, Chain>,
   transactionUrl: (chainName: string, id: string) => string,
 ) {
-  const { prisma, postgres } = runtime.database(PrismaClient);
+  const { prisma, postgres } = await runtime.database(PrismaClient);
   for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
   const stored = asPort("accounts", postgresAccountStore(prisma, postgres));
   const remembered = rememberAccounts(stored.find, [...chains.keys()]);

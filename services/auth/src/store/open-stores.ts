@@ -18,8 +18,8 @@ import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
 /** Opens auth's database; its connections close with the process. */
-export function openStores(runtime: ServiceRuntime, limits: AddressLimits) {
-  const { prisma, postgres } = runtime.database(PrismaClient);
+export async function openStores(runtime: ServiceRuntime, limits: AddressLimits) {
+  const { prisma, postgres } = await runtime.database(PrismaClient);
   // A code is exchanged inside a transaction: its own connections keep a slow provider from blocking others.
   const { prisma: codes } = runtime.connections("codes", PrismaClient, 3);
   return {

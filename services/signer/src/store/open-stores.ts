@@ -17,9 +17,9 @@ import { prismaTimeLockStore } from "./prisma-time-lock-store.ts";
 const HOUSEKEEPING_MS = 60_000;
 
 /** Opens the signer's database; its connections close with the process. */
-export function openStores(runtime: ServiceRuntime) {
+export async function openStores(runtime: ServiceRuntime) {
   const { clock } = runtime;
-  const { prisma, postgres } = runtime.database(PrismaClient);
+  const { prisma, postgres } = await runtime.database(PrismaClient);
   // Connections of their own, so that reads of bindings and writes of records do not wait for each other.
   const bindings = postgresBindingStore(postgres, runtime.statements("binding", 2));
 
