@@ -15,6 +15,22 @@ export interface SignedHead extends ChainEnd {
   readonly root: string;
 }
 
+/** Where a chain ends since the database went back. */
+export interface RestoredEnd extends ChainEnd {
+  /** The records that the database still has: fewer than the covered `size`, or a few more. */
+  readonly kept: number;
+  readonly keptHash: string;
+}
+
+/** An operator's statement that the database went back, with every chain that lost records by it. */
+export interface RestoreStatement {
+  readonly by: string;
+  readonly reason: string;
+  /** The last checkpoint that the database still had; those after it were known elsewhere. */
+  readonly databaseSequence: number;
+  readonly ends: readonly RestoredEnd[];
+}
+
 /**
  * The content that the audit key signs: every open chain, those that grew by name, all of them by their hash,
  * and the chains that it closes.
@@ -35,7 +51,15 @@ export interface Checkpoint {
   readonly heads: readonly SignedHead[];
   /** Chains that end here: no later checkpoint covers them. Absent in the first format, which closed none. */
   readonly closed?: readonly ChainEnd[];
+  /** The first checkpoint after a restore: all chains of before end here, and an epoch begins. */
+  readonly restore?: RestoreStatement;
 }
+
+/** Returns the chains that a checkpoint ends, as the database has them from then on. */
+export const endedBy = ({ closed = [], restore }: Checkpoint): readonly ChainEnd[] => [
+  ...closed,
+  ...(restore?.ends.map(({ chainId, kept, keptHash }) => ({ chainId, size: kept, hash: keptHash })) ?? []),
+];
 
 /** So long without a record and a chain may be closed. */
 export const CLOSE_CHAIN_AFTER_MS = 3_600_000;
@@ -49,6 +73,7 @@ export type SignedCheckpoint = SignedText;
 
 const FIRST_FORMAT = "countersign-checkpoint-1";
 const FORMAT = "countersign-checkpoint-2";
+const RESTORE_FORMAT = "countersign-checkpoint-3";
 
 /** The previous hash of the first checkpoint, of either format. */
 export const FIRST_PREVIOUS_HASH = sha256(FIRST_FORMAT);
@@ -69,10 +94,13 @@ export const allHeadsHash = (heads: Iterable<ChainEnd>): string =>
  * Returns the canonical text of a checkpoint: a JSON array of format, sequence, time (ISO 8601), previous
  * hash, key version, number of chains, hash of all heads, the grown heads, each an array of chain id, size,
  * last record's hash and root, and the closed chains, each an array of chain id, size and last record's hash.
+ * After a restore there is one more array: operator, reason, the database's last checkpoint, and the chains
+ * that lost records, each an array of chain id, covered size, last covered record's hash, kept size and last
+ * kept record's hash.
  */
 export const checkpointText = (checkpoint: Checkpoint): string =>
   JSON.stringify([
-    checkpoint.closed ? FORMAT : FIRST_FORMAT,
+    checkpoint.restore ? RESTORE_FORMAT : checkpoint.closed ? FORMAT : FIRST_FORMAT,
     checkpoint.sequence,
     checkpoint.time.toISOString(),
     checkpoint.previousHash,
@@ -81,7 +109,15 @@ export const checkpointText = (checkpoint: Checkpoint): string =>
     checkpoint.headsHash,
     checkpoint.heads.map((head) => [head.chainId, head.size, head.hash, head.root]),
     ...(checkpoint.closed ? [checkpoint.closed.map((end) => [end.chainId, end.size, end.hash])] : []),
+    ...(checkpoint.restore ? [listRestore(checkpoint.restore)] : []),
   ]);
+
+const listRestore = ({ by, reason, databaseSequence, ends }: RestoreStatement) => [
+  by,
+  reason,
+  databaseSequence,
+  ends.map(({ chainId, size, hash: last, kept, keptHash }) => [chainId, size, last, kept, keptHash]),
+];
 
 export const checkpointHash = (text: string): string => hash("sha256", text);
 
@@ -96,10 +132,19 @@ const content = [
   hex32,
   z.array(z.tuple([z.uuid(), count, hex32, hex32])),
 ] as const;
+const ends = z.array(z.tuple([z.uuid(), count, hex32]));
+const size = z.int().nonnegative();
+const restoreList = z.tuple([z.string(), z.string(), size, z.array(z.tuple([z.uuid(), size, hex32, size, hex32]))]);
 const shape = z.union([
   z.tuple([z.literal(FIRST_FORMAT), ...content]),
-  z.tuple([z.literal(FORMAT), ...content, z.array(z.tuple([z.uuid(), count, hex32]))]),
+  z.tuple([z.literal(FORMAT), ...content, ends]),
+  z.tuple([z.literal(RESTORE_FORMAT), ...content, ends, restoreList]),
 ]);
+
+const readRestore = ([by, reason, databaseSequence, list]: z.output<typeof restoreList>): RestoreStatement => ({
+  ...{ by, reason, databaseSequence },
+  ends: list.map(([chainId, size, last, kept, keptHash]) => ({ chainId, size, hash: last, kept, keptHash })),
+});
 
 /** Reads a checkpoint's text; undefined where it is none, or spelled otherwise than the signer does. */
 export function parseCheckpoint(text: string): Checkpoint | undefined {
@@ -111,7 +156,7 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
   }
   const { data } = shape.safeParse(json);
   if (!data) return undefined;
-  const [, sequence, time, previousHash, keyVersion, chainCount, headsHash, heads, closed] = data;
+  const [, sequence, time, previousHash, keyVersion, chainCount, headsHash, heads, closed, restore] = data;
   const checkpoint = {
     sequence,
     time: new Date(time),
@@ -121,6 +166,7 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
     headsHash,
     heads: heads.map(([chainId, size, last, root]) => ({ chainId, size, hash: last, root })),
     ...(closed && { closed: closed.map(([chainId, size, last]) => ({ chainId, size, hash: last })) }),
+    ...(restore && { restore: readRestore(restore) }),
   };
   return checkpointText(checkpoint) === text ? checkpoint : undefined;
 }

@@ -11,6 +11,7 @@ import {
   chainBegan,
   checkpointHash,
   checkpointText,
+  endedBy,
   FIRST_PREVIOUS_HASH,
   parseCheckpoint,
   type SignedCheckpoint,
@@ -302,7 +303,8 @@ export function startCheckpointer(options: CheckpointerOptions) {
       // Chains that were closed together are mostly next to each other.
       if (checkpoint !== read) {
         await new Promise(setImmediate);
-        closed = checkpoint && readSignedCheckpoint(checkpoint)?.closed;
+        const signed = checkpoint && readSignedCheckpoint(checkpoint);
+        closed = signed && endedBy(signed);
         read = checkpoint;
       }
       const isSame = closed?.some((end) => end.chainId === chainId && end.size === size && end.hash === hash);

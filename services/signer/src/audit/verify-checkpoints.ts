@@ -5,6 +5,8 @@ import {
   checkpointHash,
   FIRST_PREVIOUS_HASH,
   parseCheckpoint,
+  type RestoredEnd,
+  type RestoreStatement,
   type SignedCheckpoint,
   type SignedHead,
 } from "./checkpoint.ts";
@@ -25,6 +27,14 @@ export interface KnownCheckpoints {
   readonly heads: ReadonlyMap<string, readonly CoveredHead[]>;
   /** The chains that a checkpoint has closed. */
   readonly closed: ReadonlySet<string>;
+  /** The chains that ended because the database went back. */
+  readonly restored: ReadonlyMap<string, RestoredEnd & { readonly statement: StatedRestore }>;
+}
+
+/** A restore as the checkpoint that states it says. */
+export interface StatedRestore extends Pick<RestoreStatement, "by" | "reason" | "databaseSequence"> {
+  readonly sequence: number;
+  readonly time: Date;
 }
 
 /**
@@ -84,6 +94,7 @@ export function verifyCheckpoints(
 
   const heads = new Map<string, CoveredHead[]>();
   const closed = new Set<string>();
+  const restored = new Map<string, RestoredEnd & { statement: StatedRestore }>();
   let newest = 0;
   for (const sequence of row.keys()) newest = Math.max(newest, sequence);
   let previous = { hash: FIRST_PREVIOUS_HASH, known: true };
@@ -123,6 +134,21 @@ export function verifyCheckpoints(
         problems.push(`checkpoint ${sequence} closes chain ${chainId} at another place than its last one`);
       closed.add(chainId);
     }
+    const { restore } = checkpoint;
+    for (const end of restore?.ends ?? []) {
+      const covered = heads.get(end.chainId)?.at(-1);
+      const size = covered?.size ?? 0;
+      if (previous.known && (size !== end.size || (covered && covered.hash !== end.hash)))
+        problems.push(
+          `checkpoint ${sequence} states a loss of chain ${end.chainId} at another place than its last one`,
+        );
+      // A chain that lost records before does not get any back.
+      if ((restored.get(end.chainId)?.kept ?? end.kept) < end.kept)
+        problems.push(`checkpoint ${sequence} states that chain ${end.chainId} has records that were lost before`);
+      const { by, reason, databaseSequence } = restore!;
+      restored.set(end.chainId, { ...end, statement: { by, reason, databaseSequence, sequence, time } });
+      closed.add(end.chainId);
+    }
     previous = { hash: checkpointHash(signed.text), known: true };
     last = each;
   }
@@ -131,5 +157,5 @@ export function verifyCheckpoints(
     if (ends.length !== last.checkpoint.chainCount || allHeadsHash(ends) !== last.checkpoint.headsHash)
       problems.push(`checkpoint ${last.checkpoint.sequence} signs for other heads than those before it name`);
   }
-  return { problems, count: row.size, last: last?.checkpoint, heads, closed };
+  return { problems, count: row.size, last: last?.checkpoint, heads, closed, restored };
 }

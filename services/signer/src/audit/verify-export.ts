@@ -9,6 +9,7 @@ import {
   type CoveredHead,
   type KnownCheckpoints,
   RECORD_TIME_TOLERANCE_MS,
+  type StatedRestore,
   verifyCheckpoints,
 } from "./verify-checkpoints.ts";
 
@@ -22,6 +23,16 @@ export interface AuditReport {
   readonly uncovered: number;
   /** The newest checkpoint's time. */
   readonly until: Date | undefined;
+  /** Records that an operator's signed statement says were lost in a restore of the database. */
+  readonly losses: readonly Loss[];
+}
+
+export interface Loss {
+  readonly chainId: string;
+  /** The first and the last record that is not there. */
+  readonly first: number;
+  readonly last: number;
+  readonly statement: StatedRestore;
 }
 
 export interface VerifyOptions {
@@ -106,7 +117,8 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
     if (seen.has(chainId)) problems.push(`chain ${chainId} is there twice`);
     seen.add(chainId);
     const writer = readCertificate(signed, options.keys);
-    const heads = verifiedCheckpoints().heads.get(chainId) ?? [];
+    const { kept = Number.POSITIVE_INFINITY } = verifiedCheckpoints().restored.get(chainId) ?? {};
+    const heads = (verifiedCheckpoints().heads.get(chainId) ?? []).filter((head) => head.size <= kept);
     chain = {
       chainId,
       writer: writer ?? NO_WRITER,
@@ -138,6 +150,13 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
   const finish = (passing: Passing): void => {
     if (passing.broken) return;
     reportProblem(passing, endProblem(passing));
+    const restored = verifiedCheckpoints().restored.get(passing.chainId);
+    if (restored) {
+      const isKept =
+        passing.sequence === restored.kept && (restored.kept === 0 || passing.previousHash === restored.keptHash);
+      if (!isKept) reportProblem(passing, "it does not end where the statement about the restore says");
+      return;
+    }
     const added = passing.sequence - (passing.heads.at(-1)?.size ?? 0);
     if (added > 0 && verifiedCheckpoints().closed.has(passing.chainId))
       reportProblem(passing, `its last ${added} records were added after it was closed`);
@@ -176,8 +195,13 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
   }
   if (chain) finish(chain);
   if (!ended) problems.push("the export is cut off: its last line is not `end`");
-  const { problems: wrong, heads, count, last } = verifiedCheckpoints();
-  for (const chainId of heads.keys()) if (!seen.has(chainId)) problems.push(`chain ${chainId} is missing`);
+  const { problems: wrong, heads, count, last, restored } = verifiedCheckpoints();
+  for (const chainId of new Set([...heads.keys(), ...restored.keys()])) {
+    if (!seen.has(chainId) && restored.get(chainId)?.kept !== 0) problems.push(`chain ${chainId} is missing`);
+  }
+  const losses = [...restored.values()].flatMap(({ chainId, size, kept, statement }) =>
+    kept < size ? [{ chainId, first: kept + 1, last: size, statement }] : [],
+  );
   return {
     problems: [...wrong, ...problems],
     records,
@@ -185,6 +209,7 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
     checkpoints: count,
     uncovered,
     until: last?.time,
+    losses,
   };
 }
 
@@ -195,7 +220,7 @@ const NO_WRITER: WriterCertificate = {
   keyVersion: 0,
   publicKey: { algorithm: "ES256", publicKey: "" },
 };
-const NOTHING = { records: 0, chains: 0, checkpoints: 0, uncovered: 0, until: undefined };
+const NOTHING = { records: 0, chains: 0, checkpoints: 0, uncovered: 0, until: undefined, losses: [] };
 
 function growBy(passing: Passing): void {
   passing.tree = growTree(passing.tree, passing.waiting).tree;

@@ -1,7 +1,14 @@
 import { uuidv7 } from "@countersign/core";
 import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { type Checkpoint, CLOSE_CHAIN_AFTER_MS, checkpointHash } from "../audit/checkpoint.ts";
+import type { Epoch } from "../audit/begin-epoch.ts";
+import {
+  type Checkpoint,
+  CLOSE_CHAIN_AFTER_MS,
+  checkpointHash,
+  parseCheckpoint,
+  type SignedCheckpoint,
+} from "../audit/checkpoint.ts";
 import type { CheckpointBasis, CheckpointStore, NewCheckpoint, StoredBatch } from "../audit/checkpointer.ts";
 import { Prisma, type PrismaClient } from "./generated/client.ts";
 
@@ -120,6 +127,46 @@ async function closeChains(tx: Transaction, { sequence, time, closed = [] }: Che
   // Begun by a process whose first commit failed.
   const startedAt = { lt: new Date(time.getTime() - CLOSE_CHAIN_AFTER_MS) };
   await tx.auditChain.deleteMany({ where: { closedIn: null, headSequence: 0, startedAt } });
+}
+
+/** Returns all checkpoints and chains, for the statement about a restore. */
+export async function readForEpoch(tx: Transaction) {
+  const database: SignedCheckpoint[] = [];
+  for (;;) {
+    const rows = await tx.auditCheckpoint.findMany({
+      where: { sequence: { gt: BigInt(database.length) } },
+      orderBy: { sequence: "asc" },
+      take: BATCHES_PER_PAGE,
+    });
+    for (const { text, signature } of rows) database.push({ text, signature });
+    if (rows.length < BATCHES_PER_PAGE) break;
+  }
+  const chains = (await tx.auditChain.findMany({ where: { headSequence: { gt: 0 } } })).map((row) => ({
+    ...{ chainId: row.id, size: Number(row.headSequence), hash: row.headHash, isClosed: row.closedIn !== null },
+  }));
+  return { database, chains };
+}
+
+/**
+ * Writes the checkpoints that the database lost, and the one that begins an epoch: every chain ends, so that
+ * the processes that follow begin their own.
+ */
+export async function writeEpoch(
+  tx: Transaction,
+  { lost, checkpoint }: Epoch,
+  signed: SignedCheckpoint,
+): Promise<void> {
+  for (const each of lost) {
+    const { sequence, time } = parseCheckpoint(each.text)!;
+    const row = { sequence: BigInt(sequence), time, hash: checkpointHash(each.text) };
+    await tx.auditCheckpoint.create({ data: { ...row, ...each } });
+  }
+  await tx.auditChain.deleteMany({ where: { closedIn: null, headSequence: 0 } });
+  await tx.$executeRaw`
+    UPDATE audit_chain SET closed_in = ${BigInt(checkpoint.sequence)}, closed_size = head_sequence
+    WHERE closed_in IS NULL`;
+  await tx.auditTree.deleteMany();
+  await writeCheckpoint(tx, { checkpoint: { ...checkpoint, closed: [] }, signed, grown: [] });
 }
 
 async function writeCheckpoint(tx: Transaction, { checkpoint, signed, grown }: NewCheckpoint): Promise<void> {

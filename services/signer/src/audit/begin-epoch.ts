@@ -1,0 +1,88 @@
+import type { AuditPublicKeys } from "./audit-key.ts";
+import {
+  allHeadsHash,
+  type ChainEnd,
+  type Checkpoint,
+  checkpointHash,
+  FIRST_PREVIOUS_HASH,
+  parseCheckpoint,
+  type RestoredEnd,
+  type SignedCheckpoint,
+} from "./checkpoint.ts";
+import { genesisHash } from "./record.ts";
+import { verifyCheckpoints } from "./verify-checkpoints.ts";
+
+/** A chain as the database has it. */
+export interface StoredChain extends ChainEnd {
+  readonly isClosed: boolean;
+}
+
+export interface EpochBasis {
+  /** All checkpoints of the database that went back. */
+  readonly database: readonly SignedCheckpoint[];
+  /** Checkpoints that were kept elsewhere. */
+  readonly elsewhere: readonly { readonly name: string; readonly checkpoints: readonly SignedCheckpoint[] }[];
+  readonly chains: readonly StoredChain[];
+  readonly keys: AuditPublicKeys;
+}
+
+export interface Epoch {
+  /** The checkpoints that the database has lost. */
+  readonly lost: readonly SignedCheckpoint[];
+  readonly checkpoint: Checkpoint;
+}
+
+/**
+ * Returns the checkpoint that begins an epoch after the database went back. It continues the last checkpoint
+ * known anywhere, so that no history disappears, names every chain that lost records with what is left of it,
+ * and ends all others. Undefined where the database lost no checkpoint that is known. Errors: Error where the
+ * checkpoints are not one row that the audit key signed.
+ */
+export function beginEpoch(
+  { database, elsewhere, chains, keys }: EpochBasis,
+  stated: { readonly by: string; readonly reason: string; readonly time: Date; readonly keyVersion: number },
+): Epoch | undefined {
+  const known = verifyCheckpoints([{ name: "the database", checkpoints: database }, ...elsewhere], keys);
+  const problems = known.problems.filter((problem) => !problem.startsWith("the database hides "));
+  if (problems.length > 0) throw new Error(`the checkpoints do not fit together:\n${problems.join("\n")}`);
+  const rows = new Map<number, SignedCheckpoint>();
+  for (const { checkpoints } of [{ checkpoints: database }, ...elsewhere])
+    for (const signed of checkpoints) rows.set(parseCheckpoint(signed.text)!.sequence, signed);
+  const databaseSequence = database.length;
+  const lost = [...rows].filter(([sequence]) => sequence > databaseSequence).sort(([a], [b]) => a - b);
+  if (lost.length === 0) return undefined;
+
+  const inLost = lost.flatMap(([, { text }]) => {
+    const { heads, closed = [], restore } = parseCheckpoint(text)!;
+    return [...heads, ...closed, ...(restore?.ends ?? [])].map(({ chainId }) => chainId);
+  });
+  const stored = new Map(chains.map((chain) => [chain.chainId, chain]));
+  const open = [...known.heads.keys()].filter((chainId) => !known.closed.has(chainId));
+  const openInDatabase = chains.filter(({ isClosed }) => !isClosed).map(({ chainId }) => chainId);
+  const closed: ChainEnd[] = [];
+  const ends: RestoredEnd[] = [];
+  for (const chainId of [...new Set([...open, ...inLost, ...openInDatabase])].sort()) {
+    const covered = known.heads.get(chainId)?.at(-1);
+    const { size: kept, hash: keptHash } = stored.get(chainId) ?? { size: 0, hash: genesisHash(chainId) };
+    const { size, hash } = covered ?? { size: 0, hash: genesisHash(chainId) };
+    if (size === 0 && kept === 0) continue;
+    const isWhole = kept === size && keptHash === hash;
+    if (isWhole && !known.closed.has(chainId)) closed.push({ chainId, size, hash });
+    // One that the database has as closed is as its checkpoint says.
+    else if (!isWhole || !stored.get(chainId)?.isClosed) ends.push({ chainId, size, hash, kept, keptHash });
+  }
+  const { by, reason, time, keyVersion } = stated;
+  const [lastSequence, last] = lost.at(-1)!;
+  const checkpoint = {
+    sequence: lastSequence + 1,
+    time,
+    previousHash: last ? checkpointHash(last.text) : FIRST_PREVIOUS_HASH,
+    keyVersion,
+    chainCount: 0,
+    headsHash: allHeadsHash([]),
+    heads: [],
+    closed,
+    restore: { by, reason, databaseSequence, ends },
+  };
+  return { lost: lost.map(([, signed]) => signed), checkpoint };
+}
