@@ -48,7 +48,11 @@ export const SERVICE_FOLDERS: readonly Folder[] = [
   ["jobs", "domain|config\\.ts|metrics\\.ts", "core|runtime"],
   ["subscribers", "domain", "core|events|rpc"],
   ["rpc", "domain|budget|policy|events|to-proto\\.ts", "core|flow|keys|proto|rpc|settings"],
-  ["commands", "vault|audit|domain|store|chain", "core|flow|keys|postgres|proto|runtime|settings"],
+  [
+    "commands",
+    "vault|audit|domain|store|chain|clients|config\\.ts",
+    "core|events|flow|keys|postgres|proto|rpc|runtime|settings",
+  ],
 ];
 
 export const GATEWAY_FOLDERS: readonly Folder[] = [

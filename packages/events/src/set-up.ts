@@ -104,3 +104,28 @@ export async function setUpNats(
     await operator.close();
   }
 }
+
+/** Returns the stream's events since a time, as the operator: subjects and messages in base64. */
+export async function exportEvents(
+  natsUrl: string,
+  { ca, cert, key }: TlsMaterial,
+  since: Date,
+): Promise<{ subject: string; event: string }[]> {
+  const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
+  const operator = await connect({ servers: natsUrl.split(","), name: "export", tls, timeout: 5_000 });
+  try {
+    const options = { deliver_policy: DeliverPolicy.StartTime, opt_start_time: since.toISOString() };
+    const consumer = await operator.jetstream().consumers.get(EVENTS_STREAM, options);
+    let { num_pending: left } = await consumer.info();
+    const events: { subject: string; event: string }[] = [];
+    if (left === 0) return events;
+    for await (const { subject, data } of await consumer.consume()) {
+      events.push({ subject, event: Buffer.from(data).toString("base64") });
+      left -= 1;
+      if (left === 0) break;
+    }
+    return events;
+  } finally {
+    await operator.close();
+  }
+}

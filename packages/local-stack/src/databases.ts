@@ -28,11 +28,14 @@ function rolePassword(secret: string, service: ServiceName): string {
 }
 
 /** Creates what is missing: per service a role and a database that it owns and nobody else may enter. */
-export async function createDatabases(postgres: DatabaseUrls): Promise<void> {
+export async function createDatabases(
+  postgres: DatabaseUrls,
+  owners: readonly ServiceName[] = services,
+): Promise<void> {
   const client = new pg.Client({ connectionString: postgres.adminUrl });
   await client.connect();
   try {
-    for (const service of services) {
+    for (const service of owners) {
       const name = `countersign_${service}`;
       const password = new URL(postgres.urlOf(service)).password;
       const role = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [name]);

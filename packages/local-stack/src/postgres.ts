@@ -19,6 +19,10 @@ export interface PostgresOptions {
    * For temporary clusters: does not wait for the disk. Committed data still survives a kill of the server.
    */
   throwAway?: boolean;
+  /** The process's name. Default postgres. */
+  name?: string;
+  /** Further settings of the server, as name=value. */
+  settings?: readonly string[];
   start?: StartChild;
 }
 
@@ -62,8 +66,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const password = readFileSync(passwordFile, "utf8").trim();
   const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
   if (options.throwAway) settings.push("fsync=off", "full_page_writes=off");
+  settings.push(...(options.settings ?? []));
   const child = await (options.start ?? startChild)({
-    name: "postgres",
+    name: options.name ?? "postgres",
     command: binaries.postgres,
     args: ["-D", data, "-p", String(options.port), ...settings.flatMap((setting) => ["-c", setting])],
     cwd: home,

@@ -3,8 +3,8 @@ import { root, type ServiceName, services } from "@countersign/build/paths.ts";
 import type { Network } from "@countersign/settings";
 import { certificateNames, tlsFiles } from "./certificates.ts";
 import type { Child } from "./child.ts";
+import type { DatabaseUrls } from "./databases.ts";
 import type { DevelopmentClient } from "./identity-provider.ts";
-import type { Postgres } from "./postgres.ts";
 import { processName, stateFiles } from "./service-environment.ts";
 import type { Ports } from "./settings.ts";
 import type { Stack, StackProcess } from "./stack-file.ts";
@@ -17,7 +17,7 @@ export interface Parts {
   webWallet: string | undefined;
   clients: DevelopmentClient[];
   natsUrl: string;
-  postgres: Postgres;
+  postgres: DatabaseUrls;
   replicas: readonly Ports[];
   chain: Network;
   supervisor: Supervisor;

@@ -52,6 +52,8 @@ export interface StackOptions {
   isCopy?: boolean;
   /** The PgBouncer through which the services connect to Postgres. Default: none. */
   pgbouncer?: string | undefined;
+  /** A Postgres server for each service, with these further settings (name=value). Default: one for all. */
+  ownPostgres?: (service: ServiceName) => readonly string[];
   /** Processes of each service and of the gateway, on the same databases. Default 1. */
   replicas?: number;
   /** Services and gateway that are started. Default: all. */
@@ -83,6 +85,8 @@ export interface RunningStack {
    * pid.
    */
   restart(name: string): Promise<void>;
+  /** The environment of a service's first process, for its commands. */
+  environmentOf(service: ServiceName): Promise<NodeJS.ProcessEnv>;
   /** Ends every process and removes stack.json. */
   stop(): Promise<void>;
 }
@@ -107,6 +111,33 @@ function claim(stateDir: string): string {
   return file;
 }
 
+/** Starts one Postgres server for all databases, or one for each, and creates the databases. */
+async function startServers(
+  { stateDir, throwAway, ownPostgres, say }: StackOptions,
+  port: number,
+  logFile: string,
+  start: StartChild,
+  restarts: Restarts,
+): Promise<DatabaseUrls> {
+  if (!ownPostgres) {
+    const shared = { stateDir, port, logFile, throwAway, start };
+    const postgres = await restarts.begin("postgres", () => startPostgres(shared));
+    if (postgres.replaced) say("postgres had data of an earlier checkout at this path: created again");
+    await createDatabases(postgres);
+    return postgres;
+  }
+  const begun = services.map(async (service) => {
+    const name = `postgres-${service}`;
+    const own = { stateDir: join(stateDir, name), name, port: await freePort(), settings: ownPostgres(service) };
+    const ownLog = join(stateDir, "log", `${name}.log`);
+    const postgres = await restarts.begin(name, () => startPostgres({ ...own, logFile: ownLog, start }));
+    await createDatabases(postgres, [service]);
+    return [service, postgres] as const;
+  });
+  const servers = new Map(await Promise.all(begun));
+  return { adminUrl: servers.get("auth")!.adminUrl, urlOf: (service) => servers.get(service)!.urlOf(service) };
+}
+
 async function startDatabases(
   options: StackOptions,
   port: number,
@@ -114,10 +145,7 @@ async function startDatabases(
   start: StartChild,
   restarts: Restarts,
 ) {
-  const { stateDir, throwAway } = options;
-  const postgres = await restarts.begin("postgres", () => startPostgres({ stateDir, port, logFile, throwAway, start }));
-  if (postgres.replaced) options.say("postgres had data of an earlier checkout at this path: created again");
-  await createDatabases(postgres);
+  const postgres = await startServers(options, port, logFile, start, restarts);
   const applied = await Promise.all(services.map((service) => migrate(service, postgres.urlOf(service))));
   options.say(`postgres is up${applied.some(({ length }) => length > 0) ? "" : ", migrations are up to date"}`);
   for (const [index, names] of applied.entries()) {
@@ -196,7 +224,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   try {
     const cancelled = options.cancel?.then(() => Promise.reject(new Failure("stopped before everything was ready.")));
     const work = [bringUp(options, supervisor, restarts), supervisor.diedEarly, ...(cancelled ? [cancelled] : [])];
-    const stack = await Promise.race(work);
+    const { stack, environmentOf } = await Promise.race(work);
     cancelled?.catch(() => undefined);
     const writeStackFile = () => {
       writeFileSync(`${stackFile}.new`, `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });
@@ -213,14 +241,14 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     if (options.autoRestart) autoRestart = createAutoRestart({ restart, say });
     const kill = (name: string) => supervisor.killOne(name);
     const end = (name: string) => supervisor.stopOne(name);
-    return { stack, stackFile, supervisor, kill, end, restart, stop };
+    return { stack, stackFile, supervisor, kill, end, restart, environmentOf, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: Restarts): Promise<Stack> {
+async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: Restarts) {
   const { stateDir, say } = options;
   const replicas = await choosePorts({ free: options.freePorts, replicas: options.replicas ?? 1 });
   const [ports] = replicas;
@@ -318,7 +346,9 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     );
   }
 
-  return describe({ stateDir, gateway, issuer, webWallet, clients, natsUrl, postgres, replicas, chain, supervisor });
+  const parts = { stateDir, gateway, issuer, webWallet, clients, natsUrl, postgres, replicas, chain, supervisor };
+  const environmentOf = (service: ServiceName) => serviceEnvironment(service, 0, input);
+  return { stack: describe(parts), environmentOf };
 }
 
 function keystoreEnvironment(stateDir: string): NodeJS.ProcessEnv {

@@ -19,6 +19,23 @@ export { loadPeers } from "./peers.ts";
 export { startPeriodicJob } from "./periodic-job.ts";
 export { runService, type ServiceProcess, startService } from "./process.ts";
 export { createReadGauge } from "./read-gauge.ts";
+export {
+  type ChainLine,
+  chainLine,
+  changedAccounts,
+  eventLine,
+  type Found,
+  foundLine,
+  RESTORE_OPTIONS,
+  RESTORE_USAGE,
+  readJsonLines,
+  readRestore,
+  readSince,
+  runRestore,
+  type SignedUp,
+  signedUpLine,
+  writeJsonLines,
+} from "./restore.ts";
 export { createSagaMetrics, OPEN_SAGAS_MS, type OpenSagas } from "./saga-metrics.ts";
 export { createServiceRuntime, type ServiceRuntime } from "./service-runtime.ts";
 export { loadTls, loadTlsFromEnv, type TlsPaths } from "./tls.ts";

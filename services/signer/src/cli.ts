@@ -7,6 +7,7 @@ import { keysExportPublic } from "./commands/keys-export-public.ts";
 import { keysList } from "./commands/keys-list.ts";
 import { keysReEncrypt } from "./commands/keys-re-encrypt.ts";
 import { keysRotate } from "./commands/keys-rotate.ts";
+import { restore } from "./commands/restore.ts";
 
 await runCommand("signer", [
   keysCreate,
@@ -17,4 +18,5 @@ await runCommand("signer", [
   auditExport,
   auditVerify,
   auditVerifyProof,
+  restore,
 ]);

@@ -5,7 +5,7 @@ import type { AccountDevices, DeviceStore } from "../domain/devices/device-store
 import { deviceEventRow } from "./device-event.ts";
 import type { Prisma, PrismaClient, Device as Row } from "./generated/client.ts";
 
-function toDevice(row: Row): Device {
+export function toDevice(row: Row): Device {
   const { id, accountId, algorithm, publicKey, createdAt, lastUsedAt, removedAt, type, ...attributes } = row;
   return {
     id,

@@ -1,0 +1,27 @@
+import { exportEvents } from "@countersign/events/set-up.ts";
+import { z } from "zod";
+import { command, runCommand, UsageError } from "./command.ts";
+import { loadEnv, sharedEnv } from "./config.ts";
+import { readSince, writeJsonLines } from "./restore.ts";
+import { loadTlsFromEnv } from "./tls.ts";
+
+const schema = sharedEnv
+  .pick({ CS_TLS_CA: true, CS_TLS_CERT: true, CS_TLS_KEY: true })
+  .extend({ CS_NATS_URL: z.string() });
+
+// `node packages/runtime/src/export-events.ts`: writes the stream's events since a time to a file, for the
+// restore of databases. CS_TLS_… are the operator's certificate.
+await runCommand("export-events", [
+  command({
+    usage: "--since <time> --out <file>",
+    about: "Writes the events since a time to a file.",
+    options: { since: { type: "string" }, out: { type: "string" } },
+    async run({ values: { since, out }, env, print }) {
+      if (!out) throw new UsageError(this.usage);
+      const settings = loadEnv(schema, env);
+      const events = await exportEvents(settings.CS_NATS_URL, loadTlsFromEnv(settings), readSince(this.usage, since));
+      writeJsonLines(out, events);
+      print(`${events.length} events in ${out}`);
+    },
+  }),
+]);

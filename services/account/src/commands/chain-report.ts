@@ -1,0 +1,128 @@
+import { systemClock } from "@countersign/core";
+import { type AccessApi, createAccessApi, keyRoleOf } from "@countersign/flow";
+import { createPrismaAdapter } from "@countersign/postgres";
+import { command, readSince, UsageError, writeJsonLines } from "@countersign/runtime";
+import { createFlowChain } from "../chain/flow.ts";
+import { loadConfig } from "../config.ts";
+import { type AccountEvent, WATCHED_EVENTS } from "../domain/chain-watch/account-event.ts";
+import { isOurs } from "../domain/chain-watch/judge-event.ts";
+import type { AccountKey } from "../domain/key-additions/key-addition.ts";
+import { PrismaClient } from "../store/generated/client.ts";
+
+const ALGORITHMS: Readonly<Record<string, "ES256" | "ES256K">> = { ECDSA_P256: "ES256", ECDSA_secp256k1: "ES256K" };
+type Chain = ReturnType<typeof createFlowChain>;
+
+/**
+ * `account chain-report`: writes what the chains show since a moment to a file: the accounts that the creator
+ * made, and all keys of each account whose keys changed. Reads only; no process has to run.
+ */
+export const chainReport = command({
+  usage: "chain-report --since <time> --out <file>",
+  about: "Writes the accounts that were created on chain since, and the keys of those that changed, to a file.",
+  options: { since: { type: "string" }, out: { type: "string" } },
+  async run({ values, env, print }) {
+    const { out } = values;
+    if (!out) throw new UsageError(this.usage);
+    const since = readSince(this.usage, values.since);
+    const config = loadConfig(env);
+    const { signal } = new AbortController();
+    const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl, 1) });
+    const lines: object[] = [];
+    try {
+      const chains = new Map<string, Chain>();
+      const changed = new Map<string, { chainName: string; address: string; ours: ReadonlySet<number> }>();
+      for (const network of config.networks.values()) {
+        const access = createAccessApi({ baseUrl: network.accessNode });
+        const chain = createFlowChain(network, access);
+        const { chainName } = chain;
+        chains.set(chainName, chain);
+        const { height: to } = await chain.latestBlock(signal);
+        const from = await heightBefore(access, since, to);
+        lines.push({ kind: "range", chainName, from: String(from), to: String(to) });
+        const { created, ours } = await readKeyEvents(chain, from, to, signal);
+        for (const { address, serverKey } of created) {
+          const userKey = (await chain.accountKeys(address, signal)).find(({ index }) => index === 1);
+          const algorithm = ALGORITHMS[userKey?.signatureAlgorithm ?? ""];
+          if (!userKey || !algorithm) throw new Error(`account 0x${address} has no user key`);
+          const key = { algorithm, publicKey: userKey.publicKey };
+          lines.push({ kind: "created", chainName, address, serverKey, userKey: key });
+        }
+        print(`${chainName}: blocks ${from} to ${to}, ${created.length} accounts created`);
+        const isCreated = new Set(created.map(({ address }) => address));
+        const addresses = [...ours.keys()];
+        const known = await prisma.address.findMany({ where: { chainName, address: { in: addresses } } });
+        const managed = new Set(known.map(({ address }) => address));
+        for (const [address, indexes] of ours) {
+          if (managed.has(address) || isCreated.has(address))
+            changed.set(`${chainName}/${address}`, { chainName, address, ours: indexes });
+        }
+        // Whether an account has left is judged by all its chains.
+        const accountIds = known.map(({ accountId }) => accountId);
+        const elsewhere = { accountId: { in: accountIds }, chainType: "cadence", chainName: { not: chainName } };
+        for (const other of await prisma.address.findMany({ where: elsewhere })) {
+          const place = `${other.chainName}/${other.address}`;
+          if (!changed.has(place))
+            changed.set(place, { chainName: other.chainName, address: other.address, ours: new Set() });
+        }
+      }
+      for (const { chainName, address, ours } of changed.values()) {
+        const chain = chains.get(chainName);
+        if (!chain) continue;
+        const owner = await prisma.address.findUnique({ where: { chainName_address: { chainName, address } } });
+        const { height } = await chain.latestBlock(signal);
+        const keys = (await chain.accountKeys(address, signal)).map((key) => keyLine(key, ours.has(key.index)));
+        lines.push({ kind: "keys", chainName, address, accountId: owner?.accountId, height: String(height), keys });
+      }
+    } finally {
+      await prisma.$disconnect();
+    }
+    writeJsonLines(out, lines);
+    print(`${lines.length} lines in ${out}, read at ${systemClock.now().toISOString()}`);
+  },
+});
+
+const keyLine = (key: AccountKey, ours: boolean) => ({
+  index: key.index,
+  publicKey: key.publicKey,
+  algorithm: ALGORITHMS[key.signatureAlgorithm],
+  weight: key.weight,
+  role: keyRoleOf(key) ?? "other",
+  revoked: key.revoked,
+  ours,
+});
+
+/** Returns the height of the newest block that is older than a moment; 0 where there is none. */
+async function heightBefore(access: AccessApi, moment: Date, latest: bigint): Promise<bigint> {
+  let [low, high] = [0n, latest];
+  while (low < high) {
+    const middle = (low + high + 1n) / 2n;
+    const block = await access.blockAt(middle);
+    // A node that does not have it any more knows later ones only.
+    if (!block || block.time <= moment) low = middle;
+    else high = middle - 1n;
+  }
+  return low;
+}
+
+/** Reads key events: the accounts that the creator made, and by address the indexes that we added. */
+async function readKeyEvents(chain: Chain, from: bigint, to: bigint, signal: AbortSignal) {
+  const created: { address: string; serverKey: string }[] = [];
+  const ours = new Map<string, Set<number>>();
+  const judge = async (event: AccountEvent): Promise<boolean> => {
+    const transaction = await chain.transaction(event.transactionId, signal);
+    return !!transaction && isOurs(event, transaction, chain, () => chain.accountKeys(event.address, signal));
+  };
+  for (let start = from; start <= to; start += chain.maxEventBlocks) {
+    const end = start + chain.maxEventBlocks - 1n;
+    const events = await chain.accountEvents(WATCHED_EVENTS.keys, start, end < to ? end : to, signal);
+    for (const event of events) {
+      const { address, addedKey } = event;
+      const indexes = ours.get(address) ?? new Set();
+      ours.set(address, indexes);
+      if (addedKey === undefined || !(await judge(event))) continue;
+      indexes.add(addedKey.keyIndex);
+      if (addedKey.keyIndex === 0) created.push({ address, serverKey: addedKey.publicKey });
+    }
+  }
+  return { created, ours };
+}

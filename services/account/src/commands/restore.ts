@@ -1,0 +1,71 @@
+import { systemClock } from "@countersign/core";
+import { eventRow } from "@countersign/events";
+import { createAccessApi } from "@countersign/flow";
+import {
+  chainLine,
+  command,
+  type Found,
+  foundLine,
+  RESTORE_OPTIONS,
+  RESTORE_USAGE,
+  readJsonLines,
+  readRestore,
+  runRestore,
+  UsageError,
+} from "@countersign/runtime";
+import { createFlowChain } from "../chain/flow.ts";
+import { loadConfig } from "../config.ts";
+import { PrismaClient } from "../store/generated/client.ts";
+import { restoreAccounts, rewindHeights } from "../store/restore-accounts.ts";
+
+/**
+ * `account restore`: records the accounts that `signer restore` found on chain, so that none is created a
+ * second time, and reads the chains again from the reported blocks on.
+ */
+export const restore = command({
+  usage: `restore ${RESTORE_USAGE} --chain <file of chain-report> --accounts <file of signer restore>`,
+  about: "Opens account's database after a restore: records accounts that were found on chain, reads chains again.",
+  options: { ...RESTORE_OPTIONS, chain: { type: "string" }, accounts: { type: "string" } },
+  async run({ values, env, print }) {
+    if (!values.chain || !values.accounts) throw new UsageError(this.usage);
+    const stated = readRestore(this.usage, values);
+    const ranges = readJsonLines(values.chain, chainLine).filter((line) => line.kind === "range");
+    const found = readJsonLines(values.accounts, foundLine);
+    const { networks } = loadConfig(env);
+    await runRestore("account", env, stated, async (postgres) => {
+      const prisma = new PrismaClient({ adapter: postgres.adapter });
+      for (const network of networks.values()) {
+        const chain = createFlowChain(network, createAccessApi({ baseUrl: network.accessNode }));
+        const { chainName, evmChainId } = chain;
+        const ofChain = found.filter((each) => each.chainName === chainName);
+        const evm = await evmAddresses(chain, ofChain);
+        const accounts = ofChain.map((each, i) => ({ ...each, evmAddress: evm[i]! }));
+        const { added, requeued } = await prisma.$transaction(
+          (tx) => restoreAccounts(tx, accounts, { chainName, evmChainId, now: systemClock.now() }),
+          { timeout: 600_000 },
+        );
+        print(`${chainName}: ${added} accounts found on chain are recorded; ${requeued} deployments begin again`);
+      }
+      await rewindHeights(prisma, ranges);
+      const alerts = await prisma.chainAlert.findMany({ where: { raisedAt: { gte: stated.since } } });
+      await prisma.outbox.createMany({
+        data: alerts.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) => ({
+          ...eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
+        })),
+        skipDuplicates: true,
+      });
+      await prisma.$disconnect();
+      print(`${alerts.length} alerts were raised since, and are emitted again`);
+    });
+  },
+});
+
+async function evmAddresses(chain: ReturnType<typeof createFlowChain>, found: readonly Found[]): Promise<string[]> {
+  const { signal } = new AbortController();
+  const addresses: string[] = [];
+  for (let i = 0; i < found.length; i += 10) {
+    const some = found.slice(i, i + 10).map(({ address }) => address);
+    addresses.push(...(await chain.evmAddresses(some, signal)));
+  }
+  return addresses;
+}

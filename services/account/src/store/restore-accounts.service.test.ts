@@ -1,0 +1,92 @@
+import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
+import { generateKeyPair } from "@countersign/keys/node";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
+import { openPostgres, type Postgres } from "@countersign/postgres";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { PrismaClient } from "./generated/client.ts";
+import { postgresAccountStore } from "./postgres-account-store.ts";
+import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
+import { restoreAccounts, rewindHeights } from "./restore-accounts.ts";
+
+const clock = new FixedClock("2026-11-20T10:00:00Z");
+const chainName = "flow-emulator";
+let database: TestDatabase;
+let postgres: Postgres;
+let prisma: PrismaClient;
+beforeAll(async () => {
+  database = await createTestDatabase("account");
+  postgres = openPostgres(database.url);
+  prisma = new PrismaClient({ adapter: postgres.adapter });
+  await ensureProposalKeys(prisma, chainName, 1);
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await postgres.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await prisma.proposalKey.updateMany({ data: { creationId: null } });
+  await prisma.deployment.deleteMany();
+});
+
+let addresses = 0;
+const newDeployment = () => ({
+  ...{ accountId: uuidv7(clock), chainName, userKey: generateKeyPair().publicKey, profileImageUrl: "" },
+});
+const onChain = ({ accountId, userKey }: ReturnType<typeof newDeployment>) => {
+  addresses += 1;
+  const address = addresses.toString(16).padStart(16, "0");
+  const evmAddress = `0x${address.padStart(40, "0")}`;
+  const key = { algorithm: "ES256" as const, publicKey: userKey.publicKey };
+  return { accountId, chainName, userKey: key, address, evmAddress, serverKeyIndex: 0, serverKeyVersion: 1 };
+};
+const accounts = () => postgresAccountStore(prisma, postgres);
+const creations = () => prismaCreationStore(prisma, { transactionUrl: () => "" });
+const lease = () => ({ owner: uuidv4(), now: clock.now(), until: new Date(clock.now().getTime() + 15_000) });
+const restoring = (found: readonly ReturnType<typeof onChain>[]) =>
+  prisma.$transaction((tx) => restoreAccounts(tx, found, { chainName, evmChainId: 646, now: clock.now() }));
+
+it("an account that is on chain is not created again, whether its sign-up was lost, waited or was assigned", async () => {
+  const [lost, assigned, waiting] = [newDeployment(), newDeployment(), newDeployment()];
+  await accounts().queue(assigned, clock.now());
+  await creations().assign(chainName, lease());
+  await accounts().queue(waiting, clock.now());
+  const all = [lost, assigned, waiting].map(onChain);
+  expect(await restoring(all)).toEqual({ added: 3, requeued: 0 });
+  expect(await restoring(all)).toEqual({ added: 0, requeued: 0 });
+  for (const command of [lost, assigned, waiting]) {
+    // auth's sign-up goes on: the request that would create it.
+    const { account, deployment } = await accounts().queue(command, clock.now());
+    expect([deployment?.state, account.addresses.length]).toEqual(["deployed", 2]);
+  }
+  expect(await creations().assign(chainName, lease())).toBeUndefined();
+});
+
+it("a deployment whose creation is not on chain begins again, with the creation's key", async () => {
+  const command = newDeployment();
+  await accounts().queue(command, clock.now());
+  const before = await creations().assign(chainName, lease());
+  expect(await creations().assign(chainName, lease())).toBeUndefined();
+  expect(await restoring([])).toEqual({ added: 0, requeued: 1 });
+  const again = await creations().assign(chainName, lease());
+  expect(again).toMatchObject({ keyIndex: before!.keyIndex, accountIds: [command.accountId] });
+});
+
+it("a creation that was committed as signed keeps its accounts: it finds them on chain itself", async () => {
+  const command = newDeployment();
+  await accounts().queue(command, clock.now());
+  const owner = lease();
+  const creation = await creations().assign(chainName, owner);
+  await prisma.creation.update({ where: { id: creation!.id }, data: { state: "signed" } });
+  expect(await restoring([onChain(command)])).toEqual({ added: 0, requeued: 0 });
+  expect((await accounts().find(command.accountId, chainName))?.deployment?.state).toBe("assigned");
+});
+
+it("chains are read again from an earlier block on, and never from a later one", async () => {
+  const row = { chainName, leaseOwner: uuidv4(), leaseUntil: clock.now() };
+  await prisma.keyWatch.create({ data: { ...row, height: 70n } });
+  await prisma.budgetSettlement.create({ data: { ...row, height: 40n } });
+  await rewindHeights(prisma, [{ chainName, from: 50n }]);
+  expect((await prisma.keyWatch.findFirst())?.height).toBe(50n);
+  expect((await prisma.budgetSettlement.findFirst())?.height).toBe(40n);
+});

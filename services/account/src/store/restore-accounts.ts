@@ -1,0 +1,88 @@
+import { eventRow } from "@countersign/events";
+import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
+import type { Found } from "@countersign/runtime";
+import { NO_PROFILE } from "../domain/accounts/profiles.ts";
+import { addressToProto } from "../to-proto.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
+
+type Tx = Prisma.TransactionClient;
+
+interface Place {
+  readonly chainName: string;
+  readonly evmChainId: number;
+  readonly now: Date;
+}
+
+/**
+ * Records accounts that are on chain, and takes their deployments out of the queue: a second creation would
+ * make a second account. A creation of which nothing was committed as signed may have been signed and lost,
+ * so it ends, and the rest of its deployments is queued again; a signed one finds its accounts on chain
+ * itself. Idempotent.
+ */
+export async function restoreAccounts(
+  tx: Tx,
+  found: readonly (Found & { evmAddress: string })[],
+  { chainName, evmChainId, now }: Place,
+): Promise<{ added: number; requeued: number }> {
+  const signed = await tx.creation.findMany({ where: { chainName, state: "signed" }, select: { accountIds: true } });
+  const inSigned = new Set(signed.flatMap(({ accountIds }) => accountIds));
+  let added = 0;
+  for (const { accountId, address, evmAddress, userKey } of found) {
+    if (inSigned.has(accountId)) continue;
+    await tx.account.createMany({
+      data: [{ id: accountId, profileImageUrl: "", createdAt: now, updatedAt: now }],
+      skipDuplicates: true,
+    });
+    const { algorithm: userKeyAlgorithm, publicKey } = userKey;
+    const deployed = { state: "deployed", creationId: null, lastError: "" };
+    const key = { userKeyAlgorithm, userKey: publicKey, batchLimit: MAX_ACCOUNTS_PER_CREATION, queuedAt: now };
+    await tx.deployment.upsert({
+      where: { accountId_chainName: { accountId, chainName } },
+      create: { accountId, chainName, ...key, ...deployed },
+      update: deployed,
+    });
+    const addresses = [
+      { chainName, chainType: "cadence" as const, address, chainId: evmChainId },
+      { chainName, chainType: "evm" as const, address: evmAddress, chainId: evmChainId },
+    ];
+    const { count } = await tx.address.createMany({
+      data: addresses.map((each) => ({ accountId, ...each })),
+      skipDuplicates: true,
+    });
+    if (count === 0) continue;
+    added += 1;
+    const accountDeployed = { addresses: addresses.map((each) => addressToProto(each, NO_PROFILE)) };
+    await tx.outbox.create({
+      data: eventRow(
+        "account",
+        "account-deployed",
+        { accountId, occurredAt: now },
+        {
+          accountDeployed: { ...accountDeployed, transaction: undefined },
+        },
+      ),
+    });
+  }
+  const assigned = { chainName, state: "assigned" };
+  const { count: requeued } = await tx.deployment.updateMany({
+    where: { ...assigned, creation: { state: "assigned" } },
+    data: { state: "queued", creationId: null },
+  });
+  await tx.proposalKey.updateMany({
+    where: { creationId: { in: (await tx.creation.findMany({ where: assigned })).map(({ id }) => id) } },
+    data: { creationId: null },
+  });
+  await tx.creation.updateMany({ where: assigned, data: { state: "failed" } });
+  return { added, requeued };
+}
+
+/** Reads key events and settled budgets again from these blocks on; heights never move forward. */
+export async function rewindHeights(
+  prisma: PrismaClient,
+  ranges: readonly { readonly chainName: string; readonly from: bigint }[],
+): Promise<void> {
+  for (const { chainName, from: height } of ranges) {
+    const later = { where: { chainName, height: { gt: height } }, data: { height } };
+    await prisma.$transaction([prisma.keyWatch.updateMany(later), prisma.budgetSettlement.updateMany(later)]);
+  }
+}

@@ -1,0 +1,86 @@
+import { systemClock, uuidv7 } from "@countersign/core";
+import { openPostgres } from "@countersign/postgres";
+import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { KeyOrigin, KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { createRpcClient } from "@countersign/rpc";
+import {
+  chainLine,
+  changedAccounts,
+  command,
+  foundLine,
+  loadTls,
+  readJsonLines,
+  readSince,
+  UsageError,
+} from "@countersign/runtime";
+import { registrationSteps } from "../clients/sign-up-steps.ts";
+import { loadConfig } from "../config.ts";
+import { FIRST_USER_KEY_INDEX } from "../domain/sign-up/sign-up-saga.ts";
+import { PrismaClient } from "../store/generated/client.ts";
+import { toSaga, toTwoFactorSignIn } from "../store/rows.ts";
+
+/**
+ * `auth register-again`: registers the keys and devices that auth saw enrolled since a moment with the key
+ * and device services once more, with auth's settings, while all services run. Keys that are blocked, or
+ * revoked on chain, stay out. Idempotent.
+ */
+export const registerAgain = command({
+  usage: "register-again --since <time> --chain <file of chain-report> --accounts <file of signer restore>",
+  about: "Registers keys and devices that were enrolled since again, where the other services lost them.",
+  options: { since: { type: "string" }, chain: { type: "string" }, accounts: { type: "string" } },
+  async run({ values, env, print }) {
+    if (!values.chain || !values.accounts) throw new UsageError(this.usage);
+    const since = readSince(this.usage, values.since);
+    const config = loadConfig(env);
+    const changed = changedAccounts(readJsonLines(values.chain, chainLine), readJsonLines(values.accounts, foundLine));
+    const onChain = new Map(
+      changed.flatMap(({ accountId, chainName, keys }) =>
+        keys.map((key) => [`${accountId}/${chainName}/${key.publicKey}`, key] as const),
+      ),
+    );
+    const tls = loadTls(config.tls);
+    const { key, device } = config.addresses;
+    const keys = createRpcClient(KeysService, { address: key, tls, serverName: "key", deadlineMs: 5_000 });
+    const devices = createRpcClient(DevicesService, { address: device, tls, serverName: "device", deadlineMs: 5_000 });
+    const postgres = openPostgres(config.secrets.databaseUrl, { connections: 2 });
+    const prisma = new PrismaClient({ adapter: postgres.adapter });
+    const context = { requestId: "", signal: new AbortController().signal };
+    let [registered, left] = [0, 0];
+    try {
+      const signedUp = await prisma.signUp.findMany({ where: { completedAt: { gte: since } } });
+      const enrolled = await prisma.twoFactorSignIn.findMany({ where: { enrolledAt: { gte: since } } });
+      const bySignUp = registrationSteps({ keys, devices }, KeyOrigin.KEY_ORIGIN_SIGN_UP);
+      const byApproval = registrationSteps({ keys, devices }, KeyOrigin.KEY_ORIGIN_TWO_FACTOR);
+      for (const { enrolledKey, deviceId, first, steps } of [
+        ...signedUp.map((row) => ({
+          ...{ enrolledKey: toSaga(row), deviceId: row.deviceId, first: FIRST_USER_KEY_INDEX, steps: bySignUp },
+        })),
+        ...enrolled.map((row) => ({
+          ...{
+            enrolledKey: toTwoFactorSignIn(row),
+            deviceId: uuidv7(systemClock),
+            first: undefined,
+            steps: byApproval,
+          },
+        })),
+      ]) {
+        const { accountId, chainName, accountKey, deviceKey } = enrolledKey;
+        const found = onChain.get(`${accountId}/${chainName}/${accountKey.publicKey}`);
+        const index = found?.index ?? first;
+        const blocked = await prisma.blockedKey.count({ where: { accountId, OR: [accountKey, deviceKey] } });
+        if (index === undefined || found?.revoked || blocked > 0) left += 1;
+        else {
+          await steps.registerKey(enrolledKey, index, context);
+          await steps.registerDevice(enrolledKey, deviceId, context);
+          registered += 1;
+        }
+      }
+    } finally {
+      keys.close();
+      devices.close();
+      await prisma.$disconnect();
+      await postgres.close();
+    }
+    print(`${registered} keys and devices are registered; ${left} are blocked, revoked or not on chain and stay out`);
+  },
+});

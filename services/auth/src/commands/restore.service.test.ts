@@ -1,0 +1,124 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { uuidv4, uuidv7 } from "@countersign/core";
+import { generateKeyPair } from "@countersign/keys/node";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { publicKeyToProto } from "@countersign/rpc";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { isFrozen } from "../store/prisma-freeze-store.ts";
+import { prismaHoldStore } from "../store/prisma-hold-store.ts";
+import { freezing, phoneOf } from "../testing/freezing.ts";
+import { clock, database, now, prisma } from "../testing/store-fixture.ts";
+import { restore } from "./restore.ts";
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "countersign-restore-"));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+let accountId: string;
+beforeEach(() => {
+  accountId = uuidv7(clock);
+});
+
+const line = (event: string, payload: Partial<Event>, service = "auth") => {
+  const message = Event.create({ id: uuidv7(clock), accountId, requestId: "", occurredAt: clock.now(), ...payload });
+  const subject = `cs.v1.${service}.${accountId}.${event}`;
+  clock.advance(1);
+  return JSON.stringify({ subject, event: Buffer.from(Event.encode(message).finish()).toString("base64") });
+};
+
+async function run({ wentBack = true, events = [] as string[] } = {}) {
+  const [eventsFile, out] = [join(directory, "events"), join(directory, "out")];
+  writeFileSync(eventsFile, events.map((each) => `${each}\n`).join(""));
+  const stated = ["--since", "2026-11-20T09:00:00Z", "--by", "ada", "--reason", "disk lost"];
+  const source = events.length > 0 ? ["--events", eventsFile] : ["--no-events"];
+  const args = [...stated, ...source, "--out", out, ...(wentBack ? ["--went-back"] : [])];
+  const lines: string[] = [];
+  await restore.run({ args, env: { AUTH_DATABASE_URL: database.url }, print: (text) => lines.push(text) });
+  return { lines, accounts: readFileSync(out, "utf8") };
+}
+
+describe("auth's database went back", () => {
+  it("no session, refresh token, challenge or token key of before is good any more", async () => {
+    const session = await phoneOf(accountId);
+    await prisma.challenge.create({
+      data: { data: "ab", type: "t", accountId, chainName: "c", appId: "a", appName: "", expiresAt: now },
+    });
+    const key = { publicJwk: {}, encryptedPrivate: Buffer.alloc(1), signsFrom: now, signsUntil: now };
+    await prisma.tokenKey.create({ data: { kid: uuidv4(), ...key } });
+    await run();
+    const row = await prisma.session.findUniqueOrThrow({ where: { id: session.id } });
+    expect(row).toMatchObject({ endedAt: expect.any(Date), endedCause: "database-restored" });
+    expect([await prisma.challenge.count(), await prisma.tokenKey.count()]).toEqual([0, 0]);
+  });
+
+  it("a request to lift a freeze waits from its beginning again", async () => {
+    const [first, second] = [await phoneOf(accountId), await phoneOf(accountId)];
+    await freezing.freeze(first);
+    await freezing.unfreeze(second).catch(() => undefined);
+    expect(await prisma.freezeParty.count({ where: { accountId, askedAt: { not: null } } })).toBe(1);
+    await run();
+    expect(await prisma.freezeParty.count({ where: { accountId, askedAt: { not: null } } })).toBe(0);
+    expect(await isFrozen(prisma, accountId)).toBe(true);
+  });
+
+  it("where it did not, everything goes on", async () => {
+    const session = await phoneOf(accountId);
+    await run({ wentBack: false });
+    expect(await prisma.session.findUniqueOrThrow({ where: { id: session.id } })).toMatchObject({ endedAt: null });
+  });
+
+  it("does not open without a statement about the events", async () => {
+    const args = ["--since", "2026-11-20T09:00:00Z", "--by", "ada", "--reason", "r", "--out", join(directory, "x")];
+    await expect(restore.run({ args, env: {}, print: () => undefined })).rejects.toThrow(
+      "usage" in restore ? restore.usage : "",
+    );
+  });
+});
+
+describe("events of the stream take away again what the database forgot", () => {
+  it("a freeze, until an operator lifts it; one that was lifted since stays lifted", async () => {
+    const events = [
+      line("account-frozen", { accountFrozen: { frozen: true, cause: "user" } }),
+      line("account-unfrozen", { accountFrozen: { frozen: false, cause: "user" } }),
+    ];
+    await run({ events });
+    expect(await isFrozen(prisma, accountId)).toBe(false);
+    events.push(line("account-frozen", { accountFrozen: { frozen: true, cause: "user" } }));
+    await run({ events });
+    await run({ events });
+    expect(await isFrozen(prisma, accountId)).toBe(true);
+    const holds = await prismaHoldStore(prisma).open(accountId);
+    expect(holds).toMatchObject([{ eventType: "auth.account-frozen" }]);
+  });
+
+  it("a removed device, a revoked key, an account that left", async () => {
+    const deviceKey = generateKeyPair().publicKey;
+    const accountKey = generateKeyPair().publicKey;
+    const revoked = { accountKey: publicKeyToProto(accountKey), chainName: "c", keyIndex: 2, deviceKey: undefined };
+    await run({
+      events: [
+        line(
+          "device-removed",
+          { deviceRemoved: { deviceId: uuidv4(), deviceKey: publicKeyToProto(deviceKey) } },
+          "device",
+        ),
+        line("key-revoked", { keyRevoked: { ...revoked, lastOfDevice: false } }, "key"),
+        line("account-left", { accountLeft: {} }, "key"),
+      ],
+    });
+    const blocked = await prisma.blockedKey.findMany({ where: { accountId } });
+    expect(blocked.map(({ publicKey }) => publicKey).sort()).toEqual(
+      [deviceKey.publicKey, accountKey.publicKey].sort(),
+    );
+    expect(await prisma.leftAccount.count({ where: { accountId } })).toBe(1);
+  });
+
+  it("but not events of another service under the same name", async () => {
+    const forged = line("account-frozen", { accountFrozen: { frozen: true, cause: "user" } }, "device");
+    await run({ events: [forged] });
+    expect(await isFrozen(prisma, accountId)).toBe(false);
+  });
+});

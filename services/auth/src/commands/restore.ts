@@ -1,0 +1,93 @@
+import { isUuid } from "@countersign/core";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { publicKeyFromProto } from "@countersign/rpc";
+import {
+  command,
+  eventLine,
+  RESTORE_OPTIONS,
+  RESTORE_USAGE,
+  readJsonLines,
+  readRestore,
+  runRestore,
+  UsageError,
+  writeJsonLines,
+} from "@countersign/runtime";
+import { PrismaClient } from "../store/generated/client.ts";
+import { prismaAccessStore } from "../store/prisma-access-store.ts";
+import { isFrozen } from "../store/prisma-freeze-store.ts";
+import { prismaHoldStore } from "../store/prisma-hold-store.ts";
+import { endAllAccess, signedUpSince } from "../store/restore-access.ts";
+
+/**
+ * `auth restore`: ends all sessions and tokens where auth's database went back, takes away again what the
+ * stream's events took away since, and writes the accounts that were signed up since to a file.
+ */
+export const restore = command({
+  usage: `restore ${RESTORE_USAGE} --out <file of accounts> (--events <file of export-events> | --no-events)`,
+  about: "Opens auth's database after a restore: ends all access where it went back, and takes away what was lost.",
+  options: {
+    ...RESTORE_OPTIONS,
+    events: { type: "string" },
+    "no-events": { type: "boolean" },
+    out: { type: "string" },
+  },
+  async run({ values, env, print }) {
+    const { out, events: file } = values;
+    if (!out || (file === undefined) !== (values["no-events"] === true)) throw new UsageError(this.usage);
+    const stated = readRestore(this.usage, values);
+    const events = file === undefined ? [] : readJsonLines(file, eventLine);
+    await runRestore("auth", env, stated, async (postgres, wentBack) => {
+      const prisma = new PrismaClient({ adapter: postgres.adapter });
+      if (wentBack) {
+        const { sessions } = await postgres.transaction(endAllAccess, 600_000);
+        print(`the database went back: ${sessions} sessions ended, all tokens and challenges are void`);
+      } else print("the database did not go back: sessions go on");
+      const { replayed, held } = await takeAwayAgain(prisma, events);
+      print(`${replayed} events applied again; ${held} accounts stay frozen until an operator looks at them`);
+      const accounts = await signedUpSince(postgres, stated.since);
+      writeJsonLines(out, accounts);
+      print(`${accounts.length} accounts signed up since, in ${out}`);
+      await prisma.$disconnect();
+    });
+  },
+});
+
+/** Applies events that take access away; a repetition changes nothing. Returns how many, and the holds. */
+async function takeAwayAgain(prisma: PrismaClient, lines: readonly { subject: string; event: string }[]) {
+  const access = prismaAccessStore(prisma);
+  const holds = prismaHoldStore(prisma);
+  const now = new Date();
+  /** The last freeze or its end, by account. */
+  const freezes = new Map<string, Event>();
+  let [replayed, held] = [0, 0];
+  for (const { subject, event: encoded } of lines) {
+    const event = Event.decode(Buffer.from(encoded, "base64"));
+    const { id, accountId, requestId, occurredAt = now } = event;
+    if (!isUuid(accountId) || !isUuid(id)) continue;
+    const about = /^cs\.v1\.(\w+\.[^.]+\.[\w-]+)$/.exec(subject)?.[1]?.replace(`.${accountId}.`, ".");
+    if (about === "device.device-removed" && event.deviceRemoved) {
+      const deviceKey = publicKeyFromProto(event.deviceRemoved.deviceKey);
+      await access.cutOff({ accountId, deviceKey, removedAt: occurredAt, requestId });
+    } else if (about === "key.key-revoked" && event.keyRevoked) {
+      const accountKey = publicKeyFromProto(event.keyRevoked.accountKey);
+      await access.endRevoked({ accountId, accountKey, revokedAt: occurredAt, requestId });
+    } else if (about === "key.account-left") {
+      await access.leave({ accountId, leftAt: occurredAt, requestId });
+    } else if (about === "account.chain-alert" && event.chainAlert?.freezes) {
+      const { chainName, transactionId, eventType } = event.chainAlert;
+      await holds.place({ alertId: id, accountId, chainName, transactionId, eventType }, now);
+    } else if (about?.startsWith("auth.account-") && event.accountFrozen) {
+      freezes.set(accountId, event);
+      continue;
+    } else continue;
+    replayed += 1;
+  }
+  // Nobody knows any more which party froze it, so only an operator can lift it.
+  for (const [accountId, { id, accountFrozen }] of freezes) {
+    if (!accountFrozen!.frozen || (await isFrozen(prisma, accountId))) continue;
+    const hold = { alertId: id, accountId, chainName: "", transactionId: "", eventType: "auth.account-frozen" };
+    await holds.place(hold, now);
+    held += 1;
+  }
+  return { replayed, held };
+}

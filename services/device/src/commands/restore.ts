@@ -1,0 +1,59 @@
+import { eventRow } from "@countersign/events";
+import { sql } from "@countersign/postgres";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { publicKeyToProto } from "@countersign/rpc";
+import {
+  command,
+  eventLine,
+  RESTORE_OPTIONS,
+  RESTORE_USAGE,
+  readJsonLines,
+  readRestore,
+  runRestore,
+  UsageError,
+} from "@countersign/runtime";
+import { PrismaClient } from "../store/generated/client.ts";
+import { toDevice } from "../store/postgres-device-store.ts";
+
+/**
+ * `device restore`: ends the 2FA requests that wait for a decision where device's database went back, removes
+ * devices that were removed since, and says again which ones were.
+ */
+export const restore = command({
+  usage: `restore ${RESTORE_USAGE} (--events <file of export-events> | --no-events)`,
+  about: "Opens device's database after a restore: ends open 2FA requests where it went back, removes devices again.",
+  options: { ...RESTORE_OPTIONS, events: { type: "string" }, "no-events": { type: "boolean" } },
+  async run({ values, env, print }) {
+    const { events: file } = values;
+    if ((file === undefined) !== (values["no-events"] === true)) throw new UsageError(this.usage);
+    const stated = readRestore(this.usage, values);
+    const events = file === undefined ? [] : readJsonLines(file, eventLine);
+    await runRestore("device", env, stated, async (postgres, wentBack) => {
+      if (wentBack) {
+        // The sweeper ends them, with their events. An approval that is under way is reconciled instead.
+        const ended = await postgres.execute(sql`
+          UPDATE two_factor SET expires_at = now()
+          WHERE status = 'pending' AND attempt_id IS NULL AND expires_at > now()`);
+        print(`the database went back: ${ended} 2FA requests have expired`);
+      }
+      for (const { subject, event: encoded } of events) {
+        const { deviceRemoved, occurredAt } = Event.decode(Buffer.from(encoded, "base64"));
+        if (!subject.startsWith("cs.v1.device.") || !deviceRemoved || !occurredAt) continue;
+        await postgres.execute(sql`
+          UPDATE device SET removed_at = ${occurredAt}
+          WHERE id = ${deviceRemoved.deviceId}::uuid AND removed_at IS NULL`);
+      }
+      const prisma = new PrismaClient({ adapter: postgres.adapter });
+      const removed = await prisma.device.findMany({ where: { removedAt: { gte: stated.since } } });
+      await prisma.outbox.createMany({
+        data: removed.map((row) => {
+          const { id: deviceId, accountId, publicKey, removedAt } = toDevice(row);
+          const deviceRemoved = { deviceId, deviceKey: publicKeyToProto(publicKey) };
+          return eventRow("device", "device-removed", { accountId, occurredAt: removedAt! }, { deviceRemoved });
+        }),
+      });
+      await prisma.$disconnect();
+      print(`${removed.length} devices were removed since, and are emitted again`);
+    });
+  },
+});

@@ -1,0 +1,62 @@
+import { systemClock, uuidv7 } from "@countersign/core";
+import {
+  chainLine,
+  changedAccounts,
+  command,
+  foundLine,
+  RESTORE_OPTIONS,
+  RESTORE_USAGE,
+  readJsonLines,
+  readRestore,
+  runRestore,
+  UsageError,
+} from "@countersign/runtime";
+import { followChain } from "../domain/follow-chain.ts";
+import type { ChainKeys } from "../domain/ports.ts";
+import { PrismaClient } from "../store/generated/client.ts";
+import { keyEventRow } from "../store/key-event.ts";
+import { postgresKeyStore } from "../store/postgres-key-store.ts";
+
+/** Time for `auth register-again`, before a key that it registers is reported as unregistered. */
+const ALERT_AFTER_MS = 30 * 60_000;
+
+/**
+ * `key restore`: reads the keys of the accounts that changed on chain since, before the service may answer
+ * with any: revoked ones sign in no more. Says again which accounts have left.
+ */
+export const restore = command({
+  usage: `restore ${RESTORE_USAGE} --chain <file of chain-report> --accounts <file of signer restore>`,
+  about: "Opens key's database after a restore: copies revocations and additions from the chain first.",
+  options: { ...RESTORE_OPTIONS, chain: { type: "string" }, accounts: { type: "string" } },
+  async run({ values, env, print }) {
+    if (!values.chain || !values.accounts) throw new UsageError(this.usage);
+    const stated = readRestore(this.usage, values);
+    const changed = changedAccounts(readJsonLines(values.chain, chainLine), readJsonLines(values.accounts, foundLine));
+    await runRestore("key", env, stated, async (postgres) => {
+      const prisma = new PrismaClient({ adapter: postgres.adapter });
+      const byAccount = Map.groupBy(changed, ({ accountId }) => accountId);
+      const list = async (accountId: string): Promise<ChainKeys[]> =>
+        byAccount.get(accountId)!.map(({ chainName, height, keys }) => ({
+          ...{ chainName, height },
+          keys: keys.flatMap(({ algorithm, publicKey, ...key }) =>
+            algorithm ? [{ ...key, publicKey: { algorithm, publicKey } }] : [],
+          ),
+        }));
+      const follow = followChain({
+        store: postgresKeyStore(prisma, postgres),
+        chain: { list },
+        clock: systemClock,
+        newId: () => uuidv7(systemClock),
+        alertAfterMs: ALERT_AFTER_MS,
+      });
+      for (const accountId of byAccount.keys()) await follow({ accountId, requestId: "" });
+      print(`${byAccount.size} accounts changed on chain since: their keys are as the chain has them`);
+      const left = await prisma.leftAccount.findMany({ where: { leftAt: { gte: stated.since } } });
+      await prisma.outbox.createMany({
+        data: left.map(({ accountId, leftAt }) => keyEventRow({ type: "account-left", accountId, occurredAt: leftAt })),
+      });
+      await prisma.$disconnect();
+      print(`${left.length} accounts have left since, and are emitted again`);
+    });
+  },
+});
