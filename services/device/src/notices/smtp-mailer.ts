@@ -36,7 +36,8 @@ export function createSmtpMailer({ url, from, logger, requireTls = true }: SmtpO
   const domain = from.slice(from.lastIndexOf("@") + 1);
   return {
     async send({ to, subject, text, id }) {
-      if (!ADDRESS.test(to)) return logger.warn("mail not sent: the account's e-mail address is not valid");
+      if (!ADDRESS.test(to))
+        return logger.warn({ eventId: id }, "mail not sent: the account's e-mail address is not valid");
       try {
         await transport.sendMail({
           from,
@@ -55,7 +56,7 @@ export function createSmtpMailer({ url, from, logger, requireTls = true }: SmtpO
         const refused =
           (code === "EENVELOPE" || code === "EMESSAGE") && responseCode !== undefined && responseCode >= 500;
         if (!refused) throw new Error(failure);
-        logger.warn({ code: String(responseCode) }, "the SMTP server refused the mail; it is not retried");
+        logger.warn({ eventId: id, code: String(responseCode) }, "the SMTP server refused the mail; it is not retried");
       }
     },
     close: () => transport.close(),
