@@ -18,6 +18,7 @@ export { asOutsidePort, asPort } from "./port.ts";
 export { isPostgresLost } from "./postgres-lost.ts";
 export { GRPC_CODES, type GrpcCodeName, isReason, REASONS, type Reason } from "./reasons.ts";
 export { backoffMs, RETRY_ATTEMPTS, retry, retryAfterMs, sleepUntil } from "./retry.ts";
+export { splitAddress } from "./split-address.ts";
 export type { TlsMaterial } from "./tls-material.ts";
 export { toAppError } from "./to-app-error.ts";
 export { insufficientScope, type TokenScope } from "./token-scope.ts";
@@ -37,3 +38,4 @@ export {
 } from "./tracing.ts";
 export { unknownChain } from "./unknown-chain.ts";
 export { BLOCK_SENT_MS, MAX_STATE_AGE_MS, type TokenVerifier, type VerifiedToken } from "./verified-token.ts";
+export { asWatched, unchanging, updateMap, type Watched } from "./watched.ts";

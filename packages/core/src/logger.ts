@@ -4,7 +4,7 @@
  */
 export const LOG_FIELDS = [
   // The line and its process
-  ...["name", "component", "err", "event", "job", "step", "status", "state", "from", "to", "signal", "version"],
+  ...["name", "component", "err", "event", "file", "job", "step", "status", "state", "from", "to", "signal", "version"],
   // The request
   ...["requestId", "traceId", "method", "route", "rpc", "operation", "caller", "callee", "code", "reason", "rule"],
   ...["verdict", "durationMs", "attempt", "attempts"],

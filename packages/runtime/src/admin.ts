@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { splitAddress } from "@countersign/core";
 import type { Registry } from "prom-client";
 
 /** Whether a dependency answers: false, or an error, means that it does not. */
@@ -45,12 +46,6 @@ async function startState({ dependencies, serving }: AdminServerOptions) {
     started: isServing && results.every(([, answers]) => answers),
     checks: { serving: isServing, ...Object.fromEntries(results) },
   };
-}
-
-/** Splits "host:port". */
-export function splitAddress(address: string): { host: string; port: number } {
-  const at = address.lastIndexOf(":");
-  return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) };
 }
 
 /**

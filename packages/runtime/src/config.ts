@@ -1,5 +1,9 @@
 import { readFileSync } from "node:fs";
+import { unchanging, type Watched } from "@countersign/core";
 import { z } from "zod";
+import type { Files, ReadFile } from "./files.ts";
+
+export type { Files, ReadFile, WatchedFile } from "./files.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -94,11 +98,27 @@ export const sharedSettings = (settings: z.output<typeof serviceEnv>) => ({
   tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
 });
 
+/**
+ * Returns the setting `name`, a database's connection string; the one of the file that `<name>_FILE` names
+ * may change. Errors: ConfigError.
+ */
+export function watchDatabaseUrl(name: string, env: Env, files: Pick<Files, "watch">): Watched<string> {
+  const path = env[`${name}_FILE`];
+  if (path === undefined || path === "") return unchanging(env[name] ?? "");
+  return files.watch("database-url", (read) => {
+    const url = readSecretFile(path, read);
+    if (!/^postgres(ql)?:/.test(url) || !URL.canParse(url)) {
+      throw new ConfigError([`secret file ${path}: is not a postgresql:// URL`]);
+    }
+    return url;
+  });
+}
+
 /** Reads a secret from a file, without the line end. Errors: ConfigError if it is missing or empty. */
-export function readSecretFile(path: string): string {
+export function readSecretFile(path: string, read: ReadFile = readFileSync): string {
   let content: string;
   try {
-    content = readFileSync(path, "utf8");
+    content = read(path).toString("utf8");
   } catch (error) {
     throw new ConfigError([`secret file ${path}: ${(error as NodeJS.ErrnoException).code ?? "cannot be read"}`]);
   }
@@ -108,10 +128,10 @@ export function readSecretFile(path: string): string {
 }
 
 /** Reads and validates a JSON file. Errors: ConfigError that names the file and the places in it. */
-export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T {
+export function readJsonFile<T>(path: string, schema: z.ZodType<T>, read: ReadFile = readFileSync): T {
   let json: unknown;
   try {
-    json = JSON.parse(readFileSync(path, "utf8"));
+    json = JSON.parse(read(path).toString("utf8"));
   } catch (error) {
     throw new ConfigError([`${path}: ${(error as NodeJS.ErrnoException).code ?? "is not JSON"}`]);
   }

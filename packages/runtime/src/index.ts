@@ -1,4 +1,3 @@
-export { splitAddress } from "./admin.ts";
 export { exportCertificateExpiry } from "./certificate-metrics.ts";
 export { type Command, command, runCommand, UsageError } from "./command.ts";
 export {
@@ -12,7 +11,9 @@ export {
   serviceEnv,
   sharedEnv,
   sharedSettings,
+  watchDatabaseUrl,
 } from "./config.ts";
+export type { Files, ReadFile, WatchedFile } from "./files.ts";
 export { createLogger } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { loadPeers } from "./peers.ts";
@@ -40,3 +41,4 @@ export { createSagaMetrics, OPEN_SAGAS_MS, type OpenSagas } from "./saga-metrics
 export { createServiceRuntime, type ServiceRuntime } from "./service-runtime.ts";
 export { loadTls, loadTlsFromEnv, type TlsPaths } from "./tls.ts";
 export { exportTokenStateAge } from "./token-state-metrics.ts";
+export { readOnce, watchFiles } from "./watched-files.ts";

@@ -3,8 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, enableFaultPoints, type Logger, observeOutsideCalls, systemClock } from "@countersign/core";
 import { type AdminServer, type DependencyCheck, startAdminServer } from "./admin.ts";
 import { ConfigError, type Env } from "./config.ts";
+import type { Files } from "./files.ts";
 import { createLogger } from "./log.ts";
 import { createMetrics, createOutsideCalls, type Metrics } from "./metrics.ts";
+import { watchFiles } from "./watched-files.ts";
 
 /** The functions of a process for the code that builds the service. */
 export interface ServiceProcess {
@@ -13,6 +15,8 @@ export interface ServiceProcess {
   logger: Logger;
   metrics: Metrics;
   clock: Clock;
+  /** Loads files, and again when they change. */
+  files: Files;
   /** Aborts when the process begins to stop. */
   signal: AbortSignal;
   /** Milliseconds that running calls have to finish when the process stops. */
@@ -92,7 +96,11 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
   observeOutsideCalls(createOutsideCalls(metrics));
   const drainMs = milliseconds(env, "CS_DRAIN_MS", 10_000);
   const stopping = new AbortController();
-  const closers: { name: string; close: () => unknown }[] = [{ name: "traces", close: stopTraces }];
+  const files = watchFiles({ logger, metrics });
+  const closers: { name: string; close: () => unknown }[] = [
+    { name: "traces", close: stopTraces },
+    { name: "files", close: files.close },
+  ];
   const dependencies = new Map<string, DependencyCheck>();
   let serving = false;
 
@@ -119,6 +127,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
       logger,
       metrics,
       clock: systemClock,
+      files,
       signal: stopping.signal,
       drainMs,
       onClose: (name, close) => void closers.push({ name, close }),

@@ -1,2 +1,2 @@
-export { loadNetworks, type Network } from "./networks.ts";
-export { loadPasskeys } from "./passkeys.ts";
+export { chainNamesOf, loadNetworks, type Network, type Networks, watchNetworks } from "./networks.ts";
+export { loadPasskeys, watchPasskeys } from "./passkeys.ts";

@@ -1,4 +1,5 @@
-import { readJsonFile } from "@countersign/runtime/config.ts";
+import type { Watched } from "@countersign/core";
+import { type Files, type ReadFile, readJsonFile, type WatchedFile } from "@countersign/runtime/config.ts";
 import { z } from "zod";
 
 const cadenceAddress = z.string().regex(/^[0-9a-f]{16}$/, "must be 16 lower-case hex digits");
@@ -80,7 +81,23 @@ const file = z.strictObject({
     .refine((all) => new Set(all.map(({ chainName }) => chainName)).size === all.length, "chainName must be unique"),
 });
 
+export type Networks = ReadonlyMap<string, Network>;
+
 /** Returns the networks of the file that CS_NETWORKS_FILE names, by chain name. Errors: ConfigError. */
-export function loadNetworks(path: string): Map<string, Network> {
-  return new Map(readJsonFile(path, file).networks.map((each) => [each.chainName, each]));
+export function loadNetworks(path: string, read?: ReadFile): Map<string, Network> {
+  return new Map(readJsonFile(path, file, read).networks.map((each) => [each.chainName, each]));
+}
+
+/** Reads them, and again when the file changes. Errors: ConfigError. */
+export const watchNetworks = (files: Pick<Files, "watch">, path: string): WatchedFile<Networks> =>
+  files.watch("networks", (read) => loadNetworks(path, read));
+
+/** Returns the names of the networks; the set follows them. */
+export function chainNamesOf(networks: Watched<Networks>): ReadonlySet<string> {
+  const names = new Set(networks.current().keys());
+  networks.onChange((wanted) => {
+    for (const name of names) if (!wanted.has(name)) names.delete(name);
+    for (const name of wanted.keys()) names.add(name);
+  });
+  return names;
 }

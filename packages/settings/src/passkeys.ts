@@ -1,5 +1,5 @@
 import { isOrigin, isRpId, type PasskeySettings } from "@countersign/keys";
-import { readJsonFile } from "@countersign/runtime/config.ts";
+import { type Files, type ReadFile, readJsonFile } from "@countersign/runtime/config.ts";
 import { z } from "zod";
 
 const relyingParty = z
@@ -23,9 +23,16 @@ const relyingParty = z
 const file = z.strictObject({ relyingParties: z.array(relyingParty) });
 
 /** Reads the file that CS_PASSKEYS_FILE names; without it, no app accepts passkeys. Errors: ConfigError. */
-export function loadPasskeys(path: string | undefined): PasskeySettings {
-  const parties = path === undefined ? [] : readJsonFile(path, file).relyingParties;
+export function loadPasskeys(path: string | undefined, read?: ReadFile): PasskeySettings {
+  const parties = path === undefined ? [] : readJsonFile(path, file, read).relyingParties;
   return {
     relyingPartiesOf: (appId) => parties.filter(({ appIds }) => appIds === undefined || appIds.includes(appId)),
   };
+}
+
+/** Reads it, and again when it changes. Errors: ConfigError. */
+export function watchPasskeys(files: Pick<Files, "watch">, path: string | undefined): PasskeySettings {
+  if (path === undefined) return loadPasskeys(path);
+  const passkeys = files.watch("passkeys", (read) => loadPasskeys(path, read));
+  return { relyingPartiesOf: (appId) => passkeys.current().relyingPartiesOf(appId) };
 }
