@@ -1,6 +1,13 @@
-import { Agent, request } from "node:https";
-import { AppError, type Clock, type Logger, type TlsMaterial } from "@countersign/core";
-import { splitAddress } from "@countersign/runtime";
+import { request } from "node:https";
+import {
+  AppError,
+  asWatched,
+  type Clock,
+  type Logger,
+  splitAddress,
+  type TlsMaterial,
+  type Watched,
+} from "@countersign/core";
 import { z } from "zod";
 
 /** Where auth publishes its token keys: its HTTPS listener with mutual TLS. */
@@ -9,7 +16,7 @@ export interface TokenKeysUpstream {
   address: string;
   /** The name in auth's certificate. */
   serverName: string;
-  tls: TlsMaterial;
+  tls: TlsMaterial | Watched<TlsMaterial>;
 }
 
 /** The public keys of access tokens as JSON text (RFC 7517), and for how many seconds it may be cached. */
@@ -21,7 +28,7 @@ export interface TokenKeysDocument {
 export interface TokenKeysSource {
   /** Returns the document, from memory while it is fresh. Errors: Unavailable. */
   read(): Promise<TokenKeysDocument>;
-  /** Ends a running fetch and closes the connection. */
+  /** Ends a running fetch. */
   close(): void;
 }
 
@@ -42,13 +49,6 @@ export function createTokenKeysSource(
   upstream: TokenKeysUpstream,
   { clock, logger }: { clock: Clock; logger: Logger },
 ): TokenKeysSource {
-  const agent = new Agent({
-    ...upstream.tls,
-    servername: upstream.serverName,
-    keepAlive: true,
-    maxSockets: 1,
-    minVersion: "TLSv1.3",
-  });
   const closing = new AbortController();
   let known: { text: string; fetchedAt: number; freshMs: number } | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
@@ -57,7 +57,7 @@ export function createTokenKeysSource(
   async function refresh(): Promise<void> {
     try {
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(FETCH_MS)]);
-      const { text, maxAgeMs } = await fetchDocument(upstream, agent, signal);
+      const { text, maxAgeMs } = await fetchDocument(upstream, signal);
       known = { text, fetchedAt: clock.now().getTime(), freshMs: Math.min(maxAgeMs, MAX_FRESH_MS) };
     } catch (error) {
       failedAt = clock.now().getTime();
@@ -87,20 +87,22 @@ export function createTokenKeysSource(
     },
     close() {
       closing.abort();
-      agent.destroy();
     },
   };
 }
 
-/** Fetches the document once. No part of a client's request is in this request, which has no body. */
+/**
+ * Fetches the document once, on a connection of its own: both sides verify the certificates in use. No part
+ * of a client's request is in this request, which has no body.
+ */
 async function fetchDocument(
-  { address, serverName }: TokenKeysUpstream,
-  agent: Agent,
+  { address, serverName: servername, tls }: TokenKeysUpstream,
   signal: AbortSignal,
 ): Promise<{ text: string; maxAgeMs: number }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ text: string; maxAgeMs: number }>();
-  const headers = { host: serverName, accept: "application/json" };
-  const outgoing = request({ ...splitAddress(address), agent, path: PATH, headers, signal }, (response) => {
+  const headers = { host: servername, accept: "application/json" };
+  const secure = { ...asWatched(tls).current(), servername, minVersion: "TLSv1.3", agent: false } as const;
+  const outgoing = request({ ...splitAddress(address), ...secure, path: PATH, headers, signal }, (response) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     response.on("error", reject);

@@ -11,8 +11,7 @@ import {
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, type Reason } from "@countersign/core";
-import { splitAddress } from "@countersign/runtime";
+import { AppError, type Reason, splitAddress } from "@countersign/core";
 import { problemOf } from "./problems.ts";
 
 /**

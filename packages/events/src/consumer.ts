@@ -1,6 +1,6 @@
 import { asOperation, inSpan, type Logger, parseTraceParent, sleepUntil } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import type { ConsumerMessages, JsMsg, NatsConnection } from "nats";
+import { type ConsumerMessages, type JsMsg, type NatsConnection, NatsError } from "nats";
 import type { Registry } from "prom-client";
 import { API_PREFIX, DURABLE_SETTINGS, type Durable } from "./consumers.ts";
 import { consumerMetrics } from "./metrics.ts";
@@ -44,6 +44,15 @@ function delayMs(attempt: number): number {
   return DELAYS_MS[Math.min(attempt, DELAYS_MS.length) - 1] ?? 500;
 }
 
+/** Answers NATS. Its connection may have ended since: then the event is delivered again. */
+function answer(send: () => void): void {
+  try {
+    send();
+  } catch (error) {
+    if (!(error instanceof NatsError)) throw error;
+  }
+}
+
 /** Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
   const { nats, durable } = options;
@@ -54,6 +63,8 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   const metrics = consumerMetrics(options.metrics, durable);
   const stop = new AbortController();
   let messages: ConsumerMessages | undefined;
+  /** Also those of an earlier connection: a slow one does not hold up the events of the next. */
+  const running = new Set<Promise<void>>();
 
   const handle = async (message: JsMsg): Promise<void> => {
     const { subject } = message;
@@ -66,16 +77,16 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       event = Event.decode(message.data);
     } catch (err) {
       logger.error({ err, subject }, "not an event");
-      message.term("not an event");
+      answer(() => message.term("not an event"));
       observe("dropped");
       return;
     }
     const parent = parseTraceParent(event.traceparent);
     // A handler that waits for a lock must not get the same event a second time meanwhile.
-    const working = setInterval(() => message.working(), ackWaitMs / 3);
+    const working = setInterval(() => answer(() => message.working()), ackWaitMs / 3);
     try {
       await inSpan(operationOf({ subject }), { kind: "consumer", parent }, () => handler({ subject, attempt, event }));
-      message.ack();
+      answer(() => message.ack());
       observe("handled");
     } catch (err) {
       const last = attempt >= maxDeliver;
@@ -83,8 +94,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
         { err, subject, eventId: event.id, accountId: event.accountId, traceId: parent?.traceId, attempt },
         last ? "event failed for the last time and is dropped" : "event failed; will be delivered again",
       );
-      if (last) message.term("too many deliveries");
-      else message.nak(delayMs(attempt));
+      answer(() => (last ? message.term("too many deliveries") : message.nak(delayMs(attempt))));
       observe(last ? "dropped" : "failed");
     } finally {
       clearInterval(working);
@@ -93,7 +103,6 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
 
   const consume = async (connection: NatsConnection): Promise<void> => {
     const consumer = await connection.jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, durable);
-    const running = new Set<Promise<void>>();
     // Beside the loop, which a slow handler holds up. While NATS is away the last answer stays.
     const measure = () => void consumer.info().then(metrics.setLag, () => undefined);
     measure();
@@ -117,7 +126,6 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
           if (running.size >= concurrency) await Promise.race(running);
         }
       }
-      await Promise.all(running);
     } finally {
       clearInterval(measuring);
     }
@@ -142,6 +150,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       stop.abort();
       await messages?.close().catch(() => undefined);
       await finished;
+      await Promise.all(running);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
-import { systemClock, uuidv7 } from "@countersign/core";
+import { systemClock, unchanging, uuidv7 } from "@countersign/core";
 import { tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { startChild } from "@countersign/local-stack/child.ts";
 import { freePort } from "@countersign/local-stack/ports.ts";
@@ -62,7 +62,7 @@ async function startDevice() {
         issuer: "https://issuer.example",
         tls: tlsFiles(nats.stateDir, "device"),
         addresses: {},
-        secrets: { databaseUrl: database.url },
+        secrets: { databaseUrl: unchanging(database.url) },
       });
       await runtime.database(NoPrisma);
       runtime.consume({ durable: "device-key-revoked", handler: async ({ event }) => void handled.push(event.id) });

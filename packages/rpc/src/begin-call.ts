@@ -24,7 +24,8 @@ import type { PeerRule } from "./peers.ts";
 import type { RunningCall, ServerRuntime } from "./server-options.ts";
 
 const DEFAULT_DEADLINE_MS = 3_000;
-const TOKEN_CHECK_MS = 1_000;
+/** Milliseconds between two checks of a stream's caller and token. */
+const CHECK_MS = 1_000;
 
 /** The parts of a call that are needed here, whether it came alone or on a shared stream. */
 export interface IncomingCall {
@@ -45,7 +46,10 @@ export interface ServerCallState {
   about(request: unknown): void;
   /** Runs the handler within the span of the call. */
   run<T>(work: () => T): T;
-  /** Rejects when the caller is gone, the deadline has passed, or a stream's token is no longer valid. */
+  /**
+   * Rejects when the caller is gone, the deadline has passed, or a stream's caller or token is no longer
+   * valid.
+   */
   aborted: Promise<never>;
   /** Returns the AppError of a thrown error; the call's line has the causes of unknown errors. */
   fail(error: unknown): AppError;
@@ -106,7 +110,7 @@ class ServerCall implements ServerCallState, RunningCall {
   #caller: string | undefined;
   #ownLogger: Logger | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #tokenTimer: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
   #ended = false;
   #context: Context | undefined;
   #cause: unknown;
@@ -171,7 +175,7 @@ class ServerCall implements ServerCallState, RunningCall {
     return token;
   }
 
-  #addOptionalToken(context: CallContext, rule: PeerRule, raw: string | null): CallContext {
+  #addOptionalToken(context: CallContext, rule: PeerRule, raw: string | null): void {
     try {
       if (raw === null) throw new AppError("InvalidAccessToken");
       context.token = this.#verify(rule, raw);
@@ -180,13 +184,27 @@ class ServerCall implements ServerCallState, RunningCall {
       if (!isAppError(error)) throw error;
       context.tokenRefusal = error.reason;
     }
-    return context;
   }
 
-  /** A stream outlives the check of its token: the end of the session must end it too. */
-  #checkToken(rule: PeerRule, raw: string): void {
+  /** Returns the caller and its row of the caller table. Errors: CallerNotAllowed. */
+  #requireCaller(auth: AuthContext): { caller: string; rule: PeerRule } {
+    const peers = this.#runtime.peers.current();
+    const caller = callerOf(auth, peers.names);
+    this.#caller = caller;
+    const rule = peers.rule(this.#rpc);
+    if (caller === undefined || rule === undefined || !rule.callers.has(caller)) throw new AppError("CallerNotAllowed");
+    return { caller, rule };
+  }
+
+  /**
+   * A stream outlives its first check: the end of the session, of the certificate or of the caller's rights
+   * must end it too.
+   */
+  #check(auth: AuthContext, raw: string | undefined): void {
     try {
-      this.#verify(rule, raw);
+      const { rule } = this.#requireCaller(auth);
+      if (raw !== undefined) this.#verify(rule, raw);
+      else if (rule.token === "user" || rule.token === "ephemeral") throw new AppError("Unauthenticated");
     } catch (error) {
       this.stopWith(toAppError(error));
     }
@@ -201,26 +219,25 @@ class ServerCall implements ServerCallState, RunningCall {
   }
 
   async authorize(): Promise<CallContext> {
-    const { options, draining } = this.#runtime;
-    const caller = callerOf(this.#call.getAuthContext(), options.peers.names);
-    this.#caller = caller;
-    const rule = options.peers.rule(this.#rpc);
-    if (caller === undefined || rule === undefined || !rule.callers.has(caller)) throw new AppError("CallerNotAllowed");
+    const auth = this.#call.getAuthContext();
+    const { caller, rule } = this.#requireCaller(auth);
     const context = new Context(this, caller, this.#requestId, this.#trace, this.#abort.signal);
     this.#context = context;
     if (this.#deadline !== undefined) context.deadline = this.#deadline;
-    if (this.#kind.stream) context.draining = draining;
+    if (this.#kind.stream) context.draining = this.#runtime.draining;
     const { metadata } = this.#call;
     const clientIp = caller === "gateway" ? clientIpFrom(metadata) : undefined;
     if (clientIp !== undefined) context.clientIp = clientIp;
-    if (rule.token === "service") return context;
-    const raw = bearerFrom(metadata);
-    if (rule.token === "optional") return raw === undefined ? context : this.#addOptionalToken(context, rule, raw);
-    if (raw === null) throw new AppError("InvalidAccessToken");
-    if (raw === undefined) throw new AppError("Unauthenticated");
-    context.token = this.#verify(rule, raw);
-    context.rawToken = raw;
-    if (this.#kind.stream) this.#tokenTimer = setInterval(() => this.#checkToken(rule, raw), TOKEN_CHECK_MS);
+    const raw = rule.token === "service" ? undefined : bearerFrom(metadata);
+    if (rule.token === "optional") {
+      if (raw !== undefined) this.#addOptionalToken(context, rule, raw);
+    } else if (rule.token !== "service") {
+      if (raw === null) throw new AppError("InvalidAccessToken");
+      if (raw === undefined) throw new AppError("Unauthenticated");
+      context.token = this.#verify(rule, raw);
+      context.rawToken = raw;
+    }
+    if (this.#kind.stream) this.#checkTimer = setInterval(() => this.#check(auth, context.rawToken), CHECK_MS);
     return context;
   }
 
@@ -235,7 +252,7 @@ class ServerCall implements ServerCallState, RunningCall {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#timer);
-    clearInterval(this.#tokenTimer);
+    clearInterval(this.#checkTimer);
     const { options, runningCalls } = this.#runtime;
     runningCalls.take(this.id);
     this.#call.off("cancelled", this.#onCancelled);

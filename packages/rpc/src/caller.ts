@@ -4,12 +4,14 @@ import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 const INTERNAL = new RegExp(`^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\\.${INTERNAL_DOMAIN.replaceAll(".", "\\.")}$`);
 
 /**
- * Returns the name in the certificate of a connection; undefined without an accepted name. TLS has verified
- * the chain: grpc-js gives no certificate of a connection that is not authorized. `names` maps DNS names of
- * other domains.
+ * Returns the name in the certificate of a connection; undefined without an accepted name, and from the
+ * certificate's expiry on. TLS has verified the chain: grpc-js gives no certificate of a connection that is
+ * not authorized. `names` maps DNS names of other domains.
  */
 export function callerOf(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
-  const alternatives = auth.sslPeerCertificate?.subjectaltname;
+  const { subjectaltname: alternatives, valid_to: validTo = "" } = auth.sslPeerCertificate ?? {};
+  // TLS has checked it once, and a connection may be older.
+  if (!(Date.parse(validTo) > Date.now())) return undefined;
   // A quote means a name with characters that make splitting ambiguous (CVE-2021-44532); none of our names
   // has one.
   if (auth.transportSecurityType !== "ssl" || alternatives === undefined || alternatives.includes('"'))

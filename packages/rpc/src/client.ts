@@ -1,6 +1,7 @@
 import {
   AppError,
   activeTrace,
+  asWatched,
   backoffMs,
   formatTraceParent,
   GRPC_CODES,
@@ -13,12 +14,14 @@ import {
   sleepUntil,
   type TlsMaterial,
   type TraceParent,
+  type Watched,
   withFaultPoints,
 } from "@countersign/core";
 import { CallsService, type StreamResponse } from "@countersign/proto/rpc/v1/calls.ts";
-import { Client, type ClientUnaryCall, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { Client, type ClientUnaryCall, experimental, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Prepared, RpcCallOptions } from "./call-options.ts";
 import { createCallsClient } from "./calls-client.ts";
+import { certificateProvider } from "./certificate-provider.ts";
 import { type Connections, createConnections } from "./connections.ts";
 import { type AnyMethod, type InputOf, type OutputOf, rpcName, type ServiceDefinition } from "./definition.ts";
 import { decodeError, grpcCodeOf } from "./errors.ts";
@@ -31,7 +34,8 @@ export interface RpcClientOptions {
    * "host:port" or "ip:port,ip:port"; calls are spread over several addresses, also over those of one name.
    */
   address: string;
-  tls: TlsMaterial;
+  /** May change: calls then move to new connections, streams within two minutes (connections.ts). */
+  tls: TlsMaterial | Watched<TlsMaterial>;
   /**
    * The name in the server's certificate: "auth" means auth.countersign.internal; a name with a dot is used
    * unchanged.
@@ -79,12 +83,13 @@ export function createRpcClient<D extends ServiceDefinition>(
 
 /** Creates a channel over mutual TLS. Nothing is dialled before the first call. */
 export function createRpcChannel(options: RpcClientOptions): RpcChannel {
-  const { tls } = options;
+  const tls = asWatched(options.tls);
   const name = options.serverName.includes(".") ? options.serverName : internalName(options.serverName);
   const target = options.address.includes(",") ? `ipv4:${options.address}` : `dns:///${options.address}`;
   // grpc.enable_retries keeps its default: without a retry policy grpc-js repeats only what never left the
   // client or what the server refused before any handler saw it, so signing calls as well.
-  const channelCredentials = credentials.createSsl(tls.ca, tls.key, tls.cert);
+  const provider = certificateProvider(tls);
+  const channelCredentials = experimental.createCertificateProviderChannelCredentials(provider, provider);
   const channelOptions = {
     "grpc.ssl_target_name_override": name,
     "grpc.default_authority": name,
@@ -107,6 +112,7 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
   };
   const open = () => new Client(target, channelCredentials, channelOptions);
   const connections = createConnections(open, options.replaceConnectionsAfterMs);
+  const endRenewal = tls.onChange(() => connections.renew());
   const callsClient =
     options.coalesce === true
       ? createCallsClient((input, call) => callsStream(connections, options, input, call))
@@ -124,6 +130,7 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
       return withFaultPoints(options.serverName, methods, noFaultPoints) as RpcClient<typeof definition>;
     },
     close() {
+      endRenewal();
       callsClient?.close();
       connections.close();
     },
@@ -276,11 +283,13 @@ async function* streaming(
 ): AsyncGenerator<unknown> {
   // Streams last for hours: they have no span of their own.
   const prepared = prepare(call, call.deadlineMs, newTrace(parentOf(call)));
-  const { signals, deadline } = prepared;
+  const { deadline } = prepared;
   const metadata = metadataOf(prepared, call.waitForReady);
   const { path, requestSerialize, responseDeserialize } = method;
-  if (signals.some(({ aborted }) => aborted)) throw new AppError("Unavailable", { detail: "The caller went away" });
-  const { client, release } = connections.take();
+  if (prepared.signals.some(({ aborted }) => aborted))
+    throw new AppError("Unavailable", { detail: "The caller went away" });
+  const { client, tooOld, release } = connections.take();
+  const signals = [...prepared.signals, tooOld];
   const stream = method.requestStream
     ? client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline })
     : client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, input, metadata, { deadline });

@@ -1,5 +1,5 @@
 import type { Client } from "@grpc/grpc-js";
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { createConnections } from "./connections.ts";
 
 interface FakeClient {
@@ -60,4 +60,48 @@ it("closes a client that connects after the end", () => {
   connections.close();
   clients[1]!.ready();
   expect(closed()).toEqual([true, true]);
+});
+
+it("replaces its client when the certificates change, also one without a call now, and tries until it connects", () => {
+  vi.useFakeTimers();
+  try {
+    const connections = createConnections(open, 20_000);
+    // Never used: it has no connection with old certificates.
+    connections.renew();
+    expect(clients.length).toBe(1);
+    connections.take().release();
+    connections.renew();
+    expect(clients.length).toBe(2);
+    clients[1]!.ready(new Error("the callee does not accept the new certificate yet"));
+    vi.advanceTimersByTime(1_000);
+    expect(clients.length).toBe(3);
+    // The certificates change again while it connects.
+    connections.renew();
+    clients[2]!.ready();
+    vi.advanceTimersByTime(1_000);
+    clients[3]!.ready();
+    vi.advanceTimersByTime(60_000);
+    expect([clients.length, closed()]).toEqual([4, [true, true, true, false]]);
+    connections.close();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it("ends streams on a connection with old certificates after a minute or two", () => {
+  vi.useFakeTimers();
+  try {
+    const connections = createConnections(open, 20_000, 60_000);
+    const stream = connections.take();
+    connections.renew();
+    clients[1]!.ready();
+    const newer = connections.take();
+    vi.advanceTimersByTime(59_000);
+    expect(stream.tooOld.aborted).toBe(false);
+    vi.advanceTimersByTime(62_000);
+    expect([stream.tooOld.aborted, newer.tooOld.aborted]).toEqual([true, false]);
+    connections.close();
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -4,22 +4,35 @@ import type { Client } from "@grpc/grpc-js";
 const REPLACE_AFTER_MS = 20_000;
 /** Milliseconds that a new client has to connect. */
 const CONNECT_MS = 5_000;
+/** Milliseconds until a connection with a new certificate is tried again. */
+const RENEW_AGAIN_MS = 1_000;
+/**
+ * Milliseconds for which streams stay on connections with an old certificate, and up to as many more, so that
+ * they do not all come again at once.
+ */
+const MOVE_STREAMS_MS = 60_000;
 
 interface Entry {
   readonly client: Client;
   since: number;
   calls: number;
+  /** Aborts when its streams must end. */
+  readonly tooOld: AbortController;
 }
 
 /** A client for one call or stream; `release` gives it back when that has ended. */
 export interface BorrowedClient {
   readonly client: Client;
+  /** Ends a stream on it, whose certificates are no longer those in use. */
+  readonly tooOld: AbortSignal;
   release(): void;
 }
 
 /** The gRPC clients of one address, of which the newest takes the calls. */
 export interface Connections {
   take(): BorrowedClient;
+  /** Replaces the clients, because the certificates have changed; tries until the callee accepts them. */
+  renew(): void;
   close(): void;
 }
 
@@ -29,13 +42,20 @@ export interface Connections {
  * connected, and closed when its last call has ended. A connection that the server ends instead (its maximum
  * age) loses the calls on it: Node cannot ping it any more, and grpc-js then drops it.
  */
-export function createConnections(open: () => Client, replaceAfterMs = REPLACE_AFTER_MS): Connections {
+export function createConnections(
+  open: () => Client,
+  replaceAfterMs = REPLACE_AFTER_MS,
+  moveStreamsMs = MOVE_STREAMS_MS,
+): Connections {
   const entries = new Set<Entry>();
   let next: Client | undefined;
   let closed = false;
+  /** The certificates have changed since `next`, or without one `current`, was opened. */
+  let isOutdated = false;
+  let isUsed = false;
 
   const add = (client: Client): Entry => {
-    const entry = { client, since: performance.now(), calls: 0 };
+    const entry = { client, since: performance.now(), calls: 0, tooOld: new AbortController() };
     entries.add(entry);
     return entry;
   };
@@ -45,31 +65,51 @@ export function createConnections(open: () => Client, replaceAfterMs = REPLACE_A
     if (entry === current || entry.calls > 0 || !entries.delete(entry)) return;
     entry.client.close();
   };
+  const moveStreams = (): void => {
+    const older = [...entries].filter((entry) => entry !== current);
+    const ms = moveStreamsMs * (1 + Math.random());
+    setTimeout(() => {
+      for (const { tooOld } of older) tooOld.abort();
+    }, ms).unref();
+  };
   const replace = (): void => {
     const client = open();
+    const renews = isOutdated;
     next = client;
+    isOutdated = false;
     client.waitForReady(Date.now() + CONNECT_MS, (error) => {
       next = undefined;
       if (closed || error) {
         client.close();
         // The next attempt has its own time.
         current.since = performance.now();
-        return;
+        isOutdated ||= renews;
+      } else {
+        const before = current;
+        current = add(client);
+        closeIfUnused(before);
+        if (renews) moveStreams();
       }
-      const before = current;
-      current = add(client);
-      closeIfUnused(before);
+      if (isOutdated) setTimeout(() => void (isOutdated && renew()), RENEW_AGAIN_MS).unref();
     });
   };
+  function renew(): void {
+    // A client that was never used has no connection; it makes its first one with the new certificates.
+    if (closed || !isUsed) return;
+    isOutdated = true;
+    if (next === undefined) replace();
+  }
 
   return {
     take() {
+      isUsed = true;
       if (next === undefined && !closed && performance.now() - current.since > replaceAfterMs) replace();
       const entry = current;
       let released = false;
       entry.calls += 1;
       return {
         client: entry.client,
+        tooOld: entry.tooOld.signal,
         release() {
           if (released) return;
           released = true;
@@ -78,6 +118,7 @@ export function createConnections(open: () => Client, replaceAfterMs = REPLACE_A
         },
       };
     },
+    renew,
     close() {
       closed = true;
       for (const { client } of entries) client.close();

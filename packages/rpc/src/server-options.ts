@@ -1,12 +1,14 @@
-import type { Logger, TlsMaterial, TokenVerifier } from "@countersign/core";
+import type { Logger, TlsMaterial, TokenVerifier, Watched } from "@countersign/core";
 import type { InFlight } from "./in-flight.ts";
 import type { Peers } from "./peers.ts";
 import type { RpcMetrics } from "./rpc-metrics.ts";
 
 export interface RpcServerOptions {
   name: string;
-  tls: TlsMaterial;
-  peers: Peers;
+  /** May change: see tls-listener.ts. */
+  tls: TlsMaterial | Watched<TlsMaterial>;
+  /** May change: decides about each call and, once a second, about open streams. */
+  peers: Peers | Watched<Peers>;
   /** Required as soon as one RPC needs a user token. */
   tokenVerifier?: TokenVerifier | undefined;
   logger: Logger;
@@ -21,6 +23,8 @@ export interface RpcServerOptions {
    * less.
    */
   maxConnectionAgeMs?: number;
+  /** Milliseconds for which a connection is used after a CA was removed. Default 60000. */
+  moveMs?: number;
   /** Bytes of one message. Default 1 MiB. */
   maxMessageBytes?: number;
 }
@@ -33,6 +37,7 @@ export interface RunningCall {
 
 export interface ServerRuntime {
   options: RpcServerOptions;
+  peers: Watched<Peers>;
   /** Aborts when the process begins to stop. */
   draining: AbortSignal;
   /** Ended when the drain time is over. */

@@ -1,8 +1,7 @@
-import { asOperation, GRPC_CODES, REASONS } from "@countersign/core";
+import { asOperation, asWatched, GRPC_CODES, REASONS } from "@countersign/core";
 import { CallsService } from "@countersign/proto/rpc/v1/calls.ts";
 import {
   Server,
-  ServerCredentials,
   type ServerDuplexStream,
   type ServerReadableStream,
   type ServerUnaryCall,
@@ -21,12 +20,15 @@ import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { addReflection } from "./reflection.ts";
 import type { RpcServerOptions, RunningCall, ServerRuntime } from "./server-options.ts";
 import { pump } from "./streams.ts";
+import { listenTls } from "./tls-listener.ts";
 
 export interface RpcServer {
   add<D extends ServiceDefinition>(definition: D, handlers: Handlers<D>): RpcServer;
   /** Starts to listen on "host:port". Returns the port. */
   listen(address: string): Promise<{ port: number }>;
   health: Health;
+  /** Returns the names of its RPCs; each has a row of the caller table. */
+  rpcs(): string[];
   /** Takes no further calls, lets running ones finish, and ends them after `drainMs`. */
   stop(drainMs?: number): Promise<void>;
 }
@@ -41,7 +43,8 @@ export const CALLS = "rpc.v1.Calls/Stream";
  * needs.
  */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
-  const { logger, peers, tls } = options;
+  const { logger } = options;
+  const peers = asWatched(options.peers);
   const server = new Server({
     "grpc.max_receive_message_length": options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
@@ -53,19 +56,22 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   });
   const draining = new AbortController();
   const runningCalls = new InFlight<RunningCall>();
-  const runtime: ServerRuntime = { options, draining: draining.signal, runningCalls };
+  const runtime: ServerRuntime = { options, peers, draining: draining.signal, runningCalls };
   const services: string[] = [];
+  const rpcs: string[] = [];
+  let listener: { close(): void } | undefined;
   const unary = new Map<string, UnaryMethod>();
   const health = createHealth();
 
   const result: RpcServer = {
     health,
+    rpcs: () => rpcs,
     add(definition, handlers) {
       const implementation: Record<string, (...args: never[]) => void> = {};
       for (const [key, method] of Object.entries(definition)) {
         const handler = (handlers as Record<string, unknown>)[key];
         const name = rpcName(method);
-        const rule = peers.rule(name);
+        const rule = peers.current().rule(name);
         if (rule === undefined) throw new Error(`${name} is not in the caller table`);
         if (rule.token !== "service" && options.tokenVerifier === undefined)
           throw new Error(`${name} needs a token verifier`);
@@ -76,18 +82,18 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         implementation[key] = wrap(runtime, method, handle) as never;
         if (isUnary) unary.set(name, { definition: method, handle });
         services.push(name.split("/")[0]!);
+        rpcs.push(name);
       }
       server.addService(definition, implementation as never);
       return result;
     },
     async listen(address) {
-      if (peers.rule(CALLS) !== undefined) result.add(CallsService, callsHandler(runtime, unary));
+      if (peers.current().rule(CALLS) !== undefined) result.add(CallsService, callsHandler(runtime, unary));
       health.addTo(guarded(server, runtime));
       addReflection(guarded(server, runtime), services);
-      const credentials = ServerCredentials.createSsl(tls.ca, [{ private_key: tls.key, cert_chain: tls.cert }], true);
-      const port = await new Promise<number>((resolve, reject) => {
-        server.bindAsync(address, credentials, (error, bound) => (error ? reject(error) : resolve(bound)));
-      });
+      const listening = await listenTls(server, address, asWatched(options.tls), options.moveMs);
+      listener = listening;
+      const { port } = listening;
       health.set([...new Set(services)], true);
       logger.info({ component: "rpc", address, port }, "listening");
       return { port };
@@ -95,6 +101,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     async stop(drainMs = 10_000) {
       health.set([...new Set(services)], false);
       draining.abort();
+      listener?.close();
       const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       const timer = setTimeout(() => {
         for (const call of runningCalls.all()) call.stop();

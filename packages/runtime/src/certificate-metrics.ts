@@ -1,24 +1,34 @@
-import { X509Certificate } from "node:crypto";
-import type { TlsMaterial } from "@countersign/core";
+import type { TlsMaterial, Watched } from "@countersign/core";
 import { Gauge } from "prom-client";
 import type { Metrics } from "./metrics.ts";
-
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+import { certificatesIn } from "./tls.ts";
 
 /** Returns when the first certificate of a PEM file expires, in seconds since 1970. */
-function firstExpiry(pem: Buffer): number {
-  const ends = (pem.toString("latin1").match(PEM) ?? []).map((each) => new X509Certificate(each).validToDate.getTime());
-  return Math.min(...ends) / 1_000;
-}
+const firstExpiry = (pem: Buffer): number =>
+  Math.min(...certificatesIn(pem).map(({ validToDate }) => validToDate.getTime())) / 1_000;
 
-/** Exports when the process's own certificate and its CAs expire; of several in one file the first. */
-export function exportCertificateExpiry({ registry }: Metrics, { cert, ca }: TlsMaterial): void {
+/**
+ * Exports when the process's own certificate and its CAs expire, of several in one file the first, and those
+ * of connections to the database. Returns what sets the last ones.
+ */
+export function exportCertificateExpiry({ registry }: Pick<Metrics, "registry">, tls: Watched<TlsMaterial>) {
   const expiry = new Gauge({
     name: "countersign_certificate_expiry_timestamp_seconds",
-    help: "When the process's own certificate and the first of its CAs expire",
+    help: "When the certificate in use, and the first of the CAs in use, expire",
     labelNames: ["certificate"] as const,
     registers: [registry],
   });
-  expiry.set({ certificate: "own" }, firstExpiry(cert));
-  expiry.set({ certificate: "ca" }, firstExpiry(ca));
+  const set = ({ cert, ca }: TlsMaterial): void => {
+    expiry.set({ certificate: "own" }, firstExpiry(cert));
+    expiry.set({ certificate: "ca" }, firstExpiry(ca));
+  };
+  set(tls.current());
+  tls.onChange(set);
+  return {
+    /** `expiresAt`: of the certificates of the newest connection; undefined where it has none. */
+    onDatabaseConnection({ server, client }: { server: Date | undefined; client: Date | undefined }): void {
+      if (server) expiry.set({ certificate: "database" }, server.getTime() / 1_000);
+      if (client) expiry.set({ certificate: "database-client" }, client.getTime() / 1_000);
+    },
+  };
 }

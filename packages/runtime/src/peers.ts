@@ -1,7 +1,15 @@
 import { type Peers, peersFile } from "@countersign/rpc";
-import { readJsonFile } from "./config.ts";
+import { ConfigError, readJsonFile } from "./config.ts";
+import type { Files, ReadFile } from "./files.ts";
 
 /** Reads and validates the caller table that CS_PEERS_FILE names. Errors: ConfigError. */
-export function loadPeers(path: string): Peers {
-  return readJsonFile(path, peersFile);
+export const loadPeers = (path: string, read?: ReadFile): Peers => readJsonFile(path, peersFile, read);
+
+/** Watches it. */
+export const watchPeers = (files: Files, path: string) => files.watch("peers", (read) => loadPeers(path, read));
+
+/** Requires a row for each of these RPCs, as a server that starts does. Errors: ConfigError. */
+export function requireRpcs(peers: Peers, rpcs: Iterable<string>): void {
+  const missing = [...rpcs].filter((rpc) => peers.rule(rpc) === undefined);
+  if (missing.length > 0) throw new ConfigError(missing.map((rpc) => `${rpc} is not in the caller table`));
 }

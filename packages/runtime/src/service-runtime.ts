@@ -6,7 +6,7 @@ import {
   type WatchedTokenState,
   watchTokenState,
 } from "@countersign/access-tokens";
-import { type TlsMaterial, type TokenVerifier, withCommitPoints } from "@countersign/core";
+import { type TlsMaterial, type TokenVerifier, type Watched, withCommitPoints } from "@countersign/core";
 import {
   type ConsumerOptions,
   linkNats,
@@ -25,7 +25,6 @@ import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import {
   createRpcChannel,
   createRpcServer,
-  type Peers,
   type RpcChannel,
   type RpcClient,
   type RpcServer,
@@ -33,7 +32,7 @@ import {
   type ServiceDefinition,
 } from "@countersign/rpc";
 import { exportCertificateExpiry } from "./certificate-metrics.ts";
-import { loadPeers } from "./peers.ts";
+import { requireRpcs, watchPeers } from "./peers.ts";
 import { type PeriodicJobOptions, startPeriodicJob } from "./periodic-job.ts";
 import { createPoolMetrics } from "./pool-metrics.ts";
 import type { ServiceProcess } from "./process.ts";
@@ -53,7 +52,7 @@ export interface ServiceSettings {
   addresses: Readonly<Record<string, string>>;
   /** Whether calls to other services share streams. Default: each is sent alone. */
   coalesceCalls?: boolean;
-  secrets: { databaseUrl: string };
+  secrets: { databaseUrl: Watched<string> };
 }
 
 /** Milliseconds between two signs of life in the database; see database-mark.ts. */
@@ -81,8 +80,7 @@ type ServerOptions = Pick<RpcServerOptions, "deadlines" | "deadlineMs"> &
  * construction.
  */
 export interface ServiceRuntime<Callee extends string = string> extends ServiceProcess {
-  tls: TlsMaterial;
-  peers: Peers;
+  tls: Watched<TlsMaterial>;
   /** The process's one connection to NATS. */
   nats: NatsLink;
   /**
@@ -114,12 +112,12 @@ export function createServiceRuntime<S extends ServiceSettings>(
   service: ServiceProcess,
   settings: S,
 ): ServiceRuntime<Extract<keyof S["addresses"], string>> {
-  const { name, logger, metrics, clock, drainMs, onClose, dependency } = service;
+  const { name, logger, metrics, clock, files, drainMs, onClose, dependency } = service;
   const { issuer, addresses } = settings;
   const { databaseUrl } = settings.secrets;
-  const tls = loadTls(settings.tls);
-  exportCertificateExpiry(metrics, tls);
-  const peers = loadPeers(settings.peersFile);
+  const tls = files.watch("tls", (read) => loadTls(settings.tls, read));
+  const { onDatabaseConnection: onConnect } = exportCertificateExpiry(metrics, tls);
+  const peers = watchPeers(files, settings.peersFile);
   const nats = linkNats({ natsUrl: settings.natsUrl, tls, name, logger });
   onClose("nats", () => nats.close());
 
@@ -127,7 +125,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
   const pools = createPoolMetrics(metrics);
   function openPool(pool: string, connections: number): Postgres {
     const onError = (err: unknown) => logger.warn({ err }, "Postgres connection lost");
-    const postgres = openPostgres(databaseUrl, { connections, onError, onWait: pools.onWait(pool) });
+    const postgres = openPostgres(databaseUrl, { connections, onError, onConnect, onWait: pools.onWait(pool) });
     pools.add(pool, postgres);
     return postgres;
   }
@@ -161,7 +159,6 @@ export function createServiceRuntime<S extends ServiceSettings>(
   const runtime: ServiceRuntime = {
     ...service,
     tls,
-    peers,
     nats,
     async database(Client) {
       const database = openDatabase("main", Client, 5);
@@ -217,6 +214,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
       onClose("rpc", () => server.stop(drainMs));
       await untilCurrent(tokenState);
       await server.listen(settings.listen);
+      peers.require((changed) => requireRpcs(changed, server.rpcs()));
     },
   };
   return runtime;

@@ -1,6 +1,8 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { TlsMaterial } from "@countersign/core";
 import { ConfigError } from "./config.ts";
+import type { ReadFile } from "./files.ts";
 
 export interface TlsPaths {
   ca: string;
@@ -8,16 +10,42 @@ export interface TlsPaths {
   key: string;
 }
 
-/** Reads a process's certificate, key and CA. Errors: ConfigError. */
-export function loadTls(paths: TlsPaths): TlsMaterial {
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** Returns the certificates of a PEM file. Errors: those of X509Certificate. */
+export const certificatesIn = (pem: Buffer): X509Certificate[] =>
+  (pem.toString("latin1").match(PEM) ?? []).map((each) => new X509Certificate(each));
+
+/**
+ * Reads a process's certificate, key and CA. Errors: ConfigError, also where the key is not the
+ * certificate's, or the certificate has expired.
+ */
+export function loadTls(paths: TlsPaths, readFile: ReadFile = readFileSync): TlsMaterial {
   const read = (path: string) => {
     try {
-      return readFileSync(path);
+      return readFile(path);
     } catch (error) {
       throw new ConfigError([`TLS file ${path}: ${(error as NodeJS.ErrnoException).code ?? "cannot be read"}`]);
     }
   };
-  return { ca: read(paths.ca), cert: read(paths.cert), key: read(paths.key) };
+  const material = { ca: read(paths.ca), cert: read(paths.cert), key: read(paths.key) };
+  const own = parse(paths.cert, () => new X509Certificate(material.cert));
+  const key = parse(paths.key, () => createPrivateKey(material.key));
+  const authorities = parse(paths.ca, () => certificatesIn(material.ca));
+  if (authorities.length === 0) throw new ConfigError([`TLS file ${paths.ca}: has no certificate`]);
+  if (!own.checkPrivateKey(key)) throw new ConfigError([`TLS file ${paths.key}: is not the key of ${paths.cert}`]);
+  if (own.validToDate.getTime() <= Date.now())
+    throw new ConfigError([`TLS file ${paths.cert}: expired at ${own.validToDate.toISOString()}`]);
+  // Written again: OpenSSL ignores all certificates after a line that is not as it should be.
+  return { ...material, ca: Buffer.from(authorities.join("")) };
+}
+
+function parse<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch {
+    throw new ConfigError([`TLS file ${path}: is not PEM of a certificate or key`]);
+  }
 }
 
 /** Reads them from the files that CS_TLS_CA, CS_TLS_CERT and CS_TLS_KEY name. Errors: ConfigError. */

@@ -13,6 +13,8 @@ export interface LeafOptions {
   commonName?: string;
   /** Expired an hour ago. */
   expired?: boolean;
+  /** Milliseconds until it expires. Default an hour. */
+  lifeMs?: number;
 }
 
 /** A certificate authority for tests. */
@@ -55,7 +57,7 @@ export async function createAuthority(commonName = "Test CA"): Promise<Authority
         subject: `CN=${options.commonName ?? internalName(name)}`,
         issuer: root.subject,
         notBefore: new Date(Date.now() - 3 * HOUR_MS),
-        notAfter: new Date(Date.now() + (options.expired === true ? -HOUR_MS : HOUR_MS)),
+        notAfter: new Date(Date.now() + (options.expired === true ? -HOUR_MS : (options.lifeMs ?? HOUR_MS))),
         publicKey: leafKeys.publicKey,
         signingKey: keys.privateKey,
         signingAlgorithm: algorithm,

@@ -1,4 +1,4 @@
-import type { TlsMaterial } from "@countersign/core";
+import type { TlsMaterial, Watched } from "@countersign/core";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { type PeersFile, parsePeers } from "../peers.ts";
@@ -36,7 +36,7 @@ export interface TestServer {
 
 /** Creates a server on a free port of the loopback address. */
 export function testServer(
-  tls: TlsMaterial,
+  tls: TlsMaterial | Watched<TlsMaterial>,
   rpcs: PeersFile["rpcs"],
   options: Partial<RpcServerOptions> & { names?: Record<string, string> } = {},
 ): TestServer {

@@ -1,13 +1,12 @@
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { internalName, type TlsMaterial } from "@countersign/core";
-import { splitAddress } from "@countersign/runtime";
+import { asWatched, internalName, splitAddress, type TlsMaterial, type Watched } from "@countersign/core";
 
 export interface JwksServerOptions {
   /** host:port. */
   readonly listen: string;
-  readonly tls: TlsMaterial;
+  readonly tls: TlsMaterial | Watched<TlsMaterial>;
   published(): Promise<Record<string, string>[]>;
 }
 
@@ -15,15 +14,18 @@ const GATEWAY = `DNS:${internalName("gateway")}`;
 
 /**
  * Serves GET /.well-known/jwks.json (RFC 7517) over HTTPS with mutual TLS, for the gateway, which serves a
- * copy.
+ * copy. Each request has a connection of its own, whose certificates are those in use.
  */
 export async function startJwksServer({ listen, tls, published }: JwksServerOptions) {
+  const watched = asWatched(tls);
+  const version = { minVersion: "TLSv1.3" } as const;
   const server = createServer(
-    { ...tls, requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.3" },
+    { ...watched.current(), ...version, requestCert: true, rejectUnauthorized: true },
     async (request, response) => {
       const answer = (status: number, body: unknown) =>
         response
           .writeHead(status, {
+            connection: "close",
             "content-type": "application/json",
             "cache-control": status === 200 ? "public, max-age=60" : "no-store",
           })
@@ -38,12 +40,14 @@ export async function startJwksServer({ listen, tls, published }: JwksServerOpti
       }
     },
   );
+  const end = watched.onChange((material) => server.setSecureContext({ ...material, ...version }));
   const { host, port } = splitAddress(listen);
   server.listen(port, host);
   await once(server, "listening");
   return {
     close: () =>
       new Promise<void>((resolve) => {
+        end();
         server.close(() => resolve());
         server.closeAllConnections();
       }),
