@@ -1,4 +1,6 @@
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { sleepUntil, unchanging, type Watched } from "@countersign/core";
 import pg from "pg";
 
 export interface Timeouts {
@@ -20,21 +22,36 @@ export interface PoolOptions {
   onWait?(seconds: number): void;
   /** Called when an idle connection breaks; the next query opens a new one. */
   onError?(error: unknown): void;
+  /** Called for each new connection with the ends of both certificates, where it has them. */
+  onConnect?(certificates: { server: Date | undefined; client: Date | undefined }): void;
+  /** Seconds after which a connection is replaced; half of the default of an hour at random. */
+  maxLifetimeSeconds?: number;
 }
 
+/** After that, no connection has an old password, certificate or CA. */
+const MAX_LIFETIME_S = 3_600;
+/** SQLSTATE: the password is wrong; there is no such role. */
+const NOT_AUTHENTICATED = new Set(["28P01", "28000"]);
+/** Milliseconds between two looks whether there is a new password. */
+const LOOK_MS = 250;
+
 /**
- * Creates a connection pool. A server that fails silently (a dead machine or network, a stopped process)
+ * Creates a connection pool. A changed `databaseUrl` counts for new connections; open ones stay until they
+ * are an hour old. A server that fails silently (a dead machine or network, a stopped process)
  * sends nothing, and TCP waits for about 15 minutes. Each wait therefore has a timeout, after which the
  * caller gets Unavailable.
  */
-export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool {
-  const { connections = 5, applicationName = "countersign", onWait, onError = () => undefined } = pool;
+export function createPool(databaseUrl: string | Watched<string>, pool: PoolOptions = {}): pg.Pool {
+  const { connections = 5, applicationName = "countersign", onWait, onConnect, onError = () => undefined } = pool;
+  const url = typeof databaseUrl === "string" ? unchanging(databaseUrl) : databaseUrl;
   const { connectMs = 5_000, statementMs = 10_000, queryMs = 12_000 } = pool.timeouts ?? {};
   const created = new pg.Pool({
-    connectionString: databaseUrl,
+    connectionString: url.current(),
     max: connections,
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
+    // Not all at the same time.
+    maxLifetimeSeconds: pool.maxLifetimeSeconds ?? Math.ceil((MAX_LIFETIME_S * (1 + Math.random())) / 2),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: statementMs,
@@ -42,6 +59,15 @@ export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool
     idle_in_transaction_session_timeout: 30_000,
     application_name: applicationName,
   });
+  const end = url.onChange((changed) => {
+    created.options.connectionString = changed;
+  });
+  const close = created.end.bind(created);
+  created.end = (() => {
+    end();
+    return close();
+  }) as typeof created.end;
+  retryWithNewUrl(created, url, connectMs);
   created.on("error", onError);
   if (onWait !== undefined) observeWaits(created, onWait);
   created.on("connect", (client) => {
@@ -49,11 +75,53 @@ export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool
     // listener ends the process. The client's next query fails.
     client.on("error", () => undefined);
     closeWhenSilent(client, queryMs);
+    onConnect?.(certificateEnds(client.connection.stream as Socket));
   });
   return created;
 }
 
 type Connect = Parameters<pg.Pool["connect"]>[0];
+
+/**
+ * Connects once more where Postgres refuses the password or the role, and there is a new one: the database
+ * has it before the file has. Waits for the file, as long as for a connection.
+ */
+function retryWithNewUrl(pool: pg.Pool, url: Watched<string>, waitMs: number): void {
+  const connect = pool.connect.bind(pool) as (callback?: Connect) => Promise<pg.PoolClient>;
+  const mayRetry = async (error: unknown, used: string): Promise<boolean> => {
+    if (!NOT_AUTHENTICATED.has((error as { code?: string } | undefined)?.code ?? "")) return false;
+    const until = performance.now() + waitMs;
+    do {
+      url.refresh();
+      if (url.current() !== used) return true;
+    } while (performance.now() < until && (await sleepUntil(LOOK_MS, [])));
+    return false;
+  };
+  pool.connect = ((callback?: Connect) => {
+    const used = url.current();
+    if (callback === undefined) {
+      return connect().catch(async (error: unknown) => {
+        if (await mayRetry(error, used)) return connect();
+        throw error;
+      });
+    }
+    return connect((error, client, release) => {
+      if (error === undefined || error === null) return callback(error, client, release);
+      void mayRetry(error, used).then((again) => {
+        if (again) void connect(callback);
+        else callback(error, client, release);
+      });
+    });
+  }) as typeof pool.connect;
+}
+
+/** Returns when the certificates of a connection end. */
+function certificateEnds(stream: Socket) {
+  const end = (certificate: { valid_to?: string } | object | null): Date | undefined =>
+    certificate !== null && "valid_to" in certificate ? new Date(certificate.valid_to as string) : undefined;
+  if (!(stream instanceof TLSSocket)) return { server: undefined, client: undefined };
+  return { server: end(stream.getPeerCertificate()), client: end(stream.getCertificate()) };
+}
 
 /** Times what has to wait for a connection that other work uses. */
 function observeWaits(pool: pg.Pool, onWait: (seconds: number) => void): void {

@@ -1,3 +1,4 @@
+import type { Watched } from "@countersign/core";
 import pg from "pg";
 import { createPool, type PoolOptions } from "./pool.ts";
 import { adapterOn } from "./prisma-adapter.ts";
@@ -51,7 +52,7 @@ const queriesOn = (on: pg.Pool | pg.PoolClient): Queries => ({
 });
 
 /** Opens a pool of connections to a database. */
-export function openPostgres(databaseUrl: string, options: PoolOptions = {}): Postgres {
+export function openPostgres(databaseUrl: string | Watched<string>, options: PoolOptions = {}): Postgres {
   const pool = createPool(databaseUrl, options);
   return {
     ...queriesOn(pool),
