@@ -1,5 +1,5 @@
 import { services } from "@countersign/build/paths.ts";
-import type { Clock } from "@countersign/core";
+import { type Clock, unchanging } from "@countersign/core";
 import type { Postgres } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import { deleteExpiredRows as deleteOfAccount } from "../../services/account/src/store/delete-expired-rows.ts";
@@ -83,7 +83,7 @@ export function createYearJobs(databases: Databases, clock: Clock, note: (ms: nu
   const steps = { deployAccount: unexpected, registerKey: unexpected, registerDevice: unexpected };
   const tokenKeys = createTokenKeys({
     store: prismaTokenKeyStore(prisma.auth),
-    encryptionKey: Buffer.alloc(32, 7),
+    keyring: unchanging<[Buffer]>([Buffer.alloc(32, 7)]),
     clock,
     periodMs: 28 * DAY_MS,
   });

@@ -1,16 +1,17 @@
 import {
-  ConfigError,
   dialAddress,
   type Env,
   listenAddress,
   loadEnv,
-  readSecretFile,
+  readOnce,
   serviceEnv,
   sharedSettings,
+  watchDatabaseUrl,
 } from "@countersign/runtime";
-import { loadNetworks, loadPasskeys } from "@countersign/settings";
+import { chainNamesOf, watchNetworks, watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
-import { loadProviders } from "./clients/providers-file.ts";
+import { watchKeyring } from "./clients/keyring-file.ts";
+import { watchProviders } from "./clients/providers-file.ts";
 import { DAY_MS } from "./domain/sessions/session.ts";
 
 const perMinute = z.coerce.number().int().positive();
@@ -22,7 +23,7 @@ const schema = serviceEnv.extend({
   /** HTTPS with mutual TLS, for the published token keys. */
   AUTH_HTTP_LISTEN: listenAddress,
   AUTH_PROVIDERS_FILE: z.string(),
-  /** 32 bytes in hex. */
+  /** A line of 32 bytes in hex for each key; the first one encrypts. */
   AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE: z.string(),
   AUTH_TOKEN_KEY_PERIOD_DAYS: z.coerce.number().min(2).default(30),
   /** false only in development. */
@@ -49,14 +50,8 @@ const schema = serviceEnv.extend({
   CS_PASSKEYS_FILE: z.string().optional(),
 });
 
-function encryptionKey(file: string): Buffer {
-  const hex = readSecretFile(file);
-  if (!/^[0-9a-f]{64}$/i.test(hex)) throw new ConfigError([`secret file ${file}: must be 32 bytes in hex`]);
-  return Buffer.from(hex, "hex");
-}
-
 /** Returns auth's settings; secrets are separate. Errors: ConfigError. */
-export function loadConfig(env: Env) {
+export function loadConfig(env: Env, files = readOnce) {
   const settings = loadEnv(schema, env, { prefix: "AUTH_" });
   const scaled = (limit: number) => ({
     perMinute: Math.max(1, Math.round(limit * settings.AUTH_LIMIT_SCALE)),
@@ -66,7 +61,7 @@ export function loadConfig(env: Env) {
     ...sharedSettings(settings),
     listen: settings.AUTH_LISTEN,
     httpListen: settings.AUTH_HTTP_LISTEN,
-    providers: loadProviders(settings.AUTH_PROVIDERS_FILE),
+    providers: watchProviders(files, settings.AUTH_PROVIDERS_FILE),
     tokenKeyPeriodMs: settings.AUTH_TOKEN_KEY_PERIOD_DAYS * DAY_MS,
     unfreezeTimeLocks: {
       deviceMs: settings.AUTH_TIME_LOCK_UNFREEZE_SECONDS * 1000,
@@ -86,13 +81,14 @@ export function loadConfig(env: Env) {
       account: settings.CS_ACCOUNT_ADDRESS,
     },
     coalesceCalls: settings.CS_COALESCE_CALLS === "true",
-    chains: new Set(loadNetworks(settings.CS_NETWORKS_FILE).keys()),
-    passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
+    chains: chainNamesOf(watchNetworks(files, settings.CS_NETWORKS_FILE)),
+    passkeys: watchPasskeys(files, settings.CS_PASSKEYS_FILE),
     secrets: {
-      databaseUrl: settings.AUTH_DATABASE_URL,
-      tokenKeyEncryptionKey: encryptionKey(settings.AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE),
+      databaseUrl: watchDatabaseUrl("AUTH_DATABASE_URL", env, files),
+      tokenKeyEncryptionKeys: watchKeyring(files, settings.AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE),
     },
   };
 }
 
+export type { Keyring } from "./clients/keyring-file.ts";
 export type Config = ReturnType<typeof loadConfig>;

@@ -1,4 +1,3 @@
-import { asOutsidePort } from "@countersign/core";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
@@ -11,7 +10,7 @@ import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeyOrigin, KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { createServiceRuntime, runService, type ServiceProcess } from "@countersign/runtime";
 import { describeAccess, removeFromDeviceList } from "./clients/device-list.ts";
-import { createOpenIdProvider } from "./clients/openid-provider.ts";
+import { openProviders } from "./clients/open-providers.ts";
 import { findSignInKey, listPasskeys } from "./clients/sign-in-keys.ts";
 import { registrationSteps, signUpSteps } from "./clients/sign-up-steps.ts";
 import { twoFactorRequests } from "./clients/two-factor-requests.ts";
@@ -44,7 +43,7 @@ const DEADLINES = {
 };
 
 async function start(service: ServiceProcess) {
-  const config = loadConfig(service.env);
+  const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);
   const { logger, clock, signal } = runtime;
   const { chains, passkeys, unfreezeTimeLocks, requireLoginToken } = config;
@@ -59,8 +58,7 @@ async function start(service: ServiceProcess) {
   const registrations = runtime.client(KeysService, "key");
   const devices = runtime.client(DevicesService, "device");
   const requests = twoFactorRequests(runtime.client(TwoFactorService, "device"));
-  const providers = config.providers.map((each) => asOutsidePort("provider", createOpenIdProvider(each, clock)));
-  const verifyLogin = createVerifyLogin(providers, stores.codes);
+  const verifyLogin = createVerifyLogin(openProviders(config.providers, clock), stores.codes);
   const steps = signUpSteps({ accounts, keys: registrations, devices });
   const enrolling = registrationSteps({ keys: registrations, devices }, KeyOrigin.KEY_ORIGIN_TWO_FACTOR);
   const enroll = enrollDevice({ signIns, steps: enrolling, clock });
@@ -83,6 +81,7 @@ async function start(service: ServiceProcess) {
   observeOpenSignUps(runtime, () => stores.openSignUps([...chains]));
   runtime.every(HOUSEKEEPING_MS, "housekeeping", async () => {
     await keys.rotate();
+    await keys.reEncrypt();
     return deleteExpired(clock.now());
   });
 

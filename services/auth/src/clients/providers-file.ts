@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs";
-import { readJsonFile } from "@countersign/runtime";
+import { type Files, type ReadFile, readJsonFile, readSecretFile, type WatchedFile } from "@countersign/runtime";
 import { z } from "zod";
 
 const client = z
@@ -44,9 +43,9 @@ export type ProviderConfig = Omit<z.output<typeof provider>, "clients" | "intros
 const file = z.strictObject({ providers: z.array(provider).min(1) });
 
 /** Returns the accepted identity providers, and our clients there. Errors: ConfigError. */
-export function loadProviders(path: string): ProviderConfig[] {
-  const secretIn = (file: string) => readFileSync(file, "utf8").trim();
-  return readJsonFile(path, file).providers.map(({ introspection, ...each }) => ({
+function loadProviders(path: string, read: ReadFile): ProviderConfig[] {
+  const secretIn = (file: string) => readSecretFile(file, read).trim();
+  return readJsonFile(path, file, read).providers.map(({ introspection, ...each }) => ({
     ...each,
     clients: each.clients.map(({ clientSecretFile, ...rest }) => ({
       ...rest,
@@ -58,3 +57,7 @@ export function loadProviders(path: string): ProviderConfig[] {
     },
   }));
 }
+
+/** Loads them, and again when the file or one of the secrets' files changes. Errors: ConfigError. */
+export const watchProviders = (files: Pick<Files, "watch">, path: string): WatchedFile<readonly ProviderConfig[]> =>
+  files.watch("providers", (read) => loadProviders(path, read));

@@ -78,13 +78,12 @@ function originOf({ config }: OpenIdProvider, login: Login): CodeOrigin {
   );
 }
 
-/** Verifies login tokens of the configured providers; see docs/sign-up.md. */
+/** Verifies login tokens of the providers, which may change; see docs/sign-up.md. */
 export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: ExchangedCodeStore): VerifyLogin {
-  const configured = providers.map(({ config }) => `"${config.name}"`).join(", ");
-
   /** Returns the provider of a login. Errors: UnknownProvider. */
   function providerOf({ provider: name, method, token }: Login): OpenIdProvider {
     const refuse = (problem: string) => {
+      const configured = providers.map(({ config }) => `"${config.name}"`).join(", ");
       const detail = `${problem}; configured: ${configured}`;
       return new AppError("UnknownProvider", { detail, fields: [{ pointer: "/login/provider", detail }] });
     };

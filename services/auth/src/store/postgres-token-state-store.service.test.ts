@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { FixedClock, uuidv4 } from "@countersign/core";
+import { FixedClock, unchanging, uuidv4 } from "@countersign/core";
 import { openPostgres } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
+import type { Keyring } from "../config.ts";
 import { listEntries } from "../testing/list-entries.ts";
 import { database, now, postgres, prisma, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
@@ -122,7 +123,7 @@ describe("the token state", () => {
     const time = new FixedClock(now);
     const options = {
       store: prismaTokenKeyStore(prisma),
-      encryptionKey: Buffer.alloc(32, 7),
+      keyring: unchanging<Keyring>([Buffer.alloc(32, 7)]),
       clock: time,
       periodMs: 30 * 86_400_000,
     };
@@ -138,7 +139,7 @@ describe("the token state", () => {
     time.advance(86_400_000);
     expect((await keys!.signingKey()).kid).not.toBe(first);
     for (const jwk of await keys!.published()) expect(jwk).not.toHaveProperty("d");
-    const wrong = createTokenKeys({ ...options, encryptionKey: Buffer.alloc(32, 8) });
+    const wrong = createTokenKeys({ ...options, keyring: unchanging<Keyring>([Buffer.alloc(32, 8)]) });
     await expect(wrong.signingKey()).rejects.toThrow();
   });
 });

@@ -19,6 +19,12 @@ export function prismaTokenKeyStore(prisma: PrismaClient): TokenKeyStore {
             insert: async (key) => {
               await tx.tokenKey.create({ data: { ...key, encryptedPrivate: Uint8Array.from(key.encryptedPrivate) } });
             },
+            update: async (kid, encryptedPrivate) => {
+              await tx.tokenKey.update({
+                where: { kid },
+                data: { encryptedPrivate: Uint8Array.from(encryptedPrivate) },
+              });
+            },
           });
         },
         // All replicas come at once when they start.

@@ -1,8 +1,10 @@
 import { createTokenState } from "@countersign/access-tokens";
-import { exportTokenStateAge, type ServiceRuntime } from "@countersign/runtime";
+import type { Logger } from "@countersign/core";
+import { exportTokenStateAge, type Metrics, type ServiceRuntime } from "@countersign/runtime";
+import { Gauge } from "prom-client";
 import type { Config } from "../config.ts";
 import { startJwksServer } from "../http/jwks.ts";
-import { createTokenKeys, type TokenKeysOptions } from "./token-keys.ts";
+import { createTokenKeys, type EncryptedKeys, type TokenKeysOptions } from "./token-keys.ts";
 import { createTokenStateFeed, type TokenStateFeedOptions } from "./token-state-feed.ts";
 import { createTokens } from "./tokens.ts";
 
@@ -11,17 +13,45 @@ export interface TokenStores {
   readonly tokenState: TokenStateFeedOptions["store"];
 }
 
+/** Exports what encrypts the token keys, and logs when the keyring's other keys are no longer needed. */
+function countEncryptedKeys({ registry }: Pick<Metrics, "registry">, logger: Logger) {
+  const gauge = new Gauge({
+    name: "countersign_auth_encrypted_token_keys",
+    help: "Stored token keys by the key of the keyring that encrypts them",
+    labelNames: ["encrypted_by"] as const,
+    registers: [registry],
+  });
+  let before: EncryptedKeys | undefined;
+  return (keys: EncryptedKeys): void => {
+    for (const [encrypted_by, count] of Object.entries(keys)) gauge.set({ encrypted_by }, count);
+    if (before?.other && keys.other === 0)
+      logger.info(
+        { event: "token-keys-re-encrypted" },
+        "only the first key of the keyring is in use; remove the others",
+      );
+    if (keys.unknown > (before?.unknown ?? 0))
+      logger.error({ event: "token-keys-unreadable" }, "token keys are encrypted by a key that is not in the keyring");
+    before = keys;
+  };
+}
+
 /**
  * Starts what issues and checks tokens: the signing keys and their HTTP
  * server, the feed of the token state, and auth's own copy of it.
  */
 export async function startTokens(
   runtime: ServiceRuntime,
-  { issuer, httpListen, tokenKeyPeriodMs: periodMs, secrets: { tokenKeyEncryptionKey: encryptionKey } }: Config,
+  { issuer, httpListen, tokenKeyPeriodMs: periodMs, secrets: { tokenKeyEncryptionKeys: keyring } }: Config,
   stores: TokenStores,
 ) {
   const { clock, logger, metrics, onClose, dependency, signal, tls } = runtime;
-  const keys = createTokenKeys({ store: stores.tokenKeys, encryptionKey, clock, periodMs });
+  const keys = createTokenKeys({
+    store: stores.tokenKeys,
+    keyring,
+    clock,
+    periodMs,
+    onCounted: countEncryptedKeys(metrics, logger),
+  });
   await keys.rotate();
   const feed = createTokenStateFeed({ store: stores.tokenState, keys, clock, logger });
   // auth checks tokens by the same stream as the other services, without the network.

@@ -1,14 +1,8 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-} from "node:crypto";
-import { type Clock, uuidv4 } from "@countersign/core";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { type Clock, uuidv4, type Watched } from "@countersign/core";
+import type { Keyring } from "../config.ts";
 import { ACCESS_TOKEN_MS, DAY_MS } from "../domain/sessions/session.ts";
+import { seal, unseal } from "./keyring.ts";
 
 /** A token key as the database has it. */
 export interface StoredTokenKey {
@@ -27,6 +21,7 @@ export interface TokenKeyStore {
     work: (keys: {
       list(since: Date): Promise<StoredTokenKey[]>;
       insert(key: StoredTokenKey): Promise<void>;
+      update(kid: string, encryptedPrivate: Uint8Array): Promise<void>;
     }) => Promise<T>,
   ): Promise<T>;
 }
@@ -36,29 +31,17 @@ const LEAD_MS = DAY_MS;
 /** Refresh tokens of a retired key are accepted until they expire. */
 const KEEP_MS = 31 * DAY_MS;
 const RELOAD_MS = 30_000;
+/** Keys are encrypted again once the keyring has been in use for so long: by then all replicas have it. */
+const RE_ENCRYPT_AFTER_MS = 120_000;
 
-const encrypt = (key: Buffer, kid: string, plain: Buffer): Buffer => {
-  const nonce = randomBytes(12);
-  const cipher = createCipheriv("aes-256-gcm", key, nonce, { authTagLength: 16 }).setAAD(Buffer.from(kid));
-  const text = Buffer.concat([cipher.update(plain), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), text]);
-};
-
-const decrypt = (key: Buffer, kid: string, sealed: Uint8Array): Buffer => {
-  const bytes = Buffer.from(sealed);
-  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12), { authTagLength: 16 });
-  decipher.setAAD(Buffer.from(kid)).setAuthTag(bytes.subarray(12, 28));
-  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
-};
-
-function newKey(encryptionKey: Buffer, signsFrom: Date, periodMs: number): StoredTokenKey {
+function newKey(keyring: Keyring, signsFrom: Date, periodMs: number): StoredTokenKey {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const kid = uuidv4();
   const { kty, crv, x, y } = publicKey.export({ format: "jwk" });
   return {
     kid,
     publicJwk: { kty: kty!, crv: crv!, x: x!, y: y!, kid, alg: "ES256", use: "sig" },
-    encryptedPrivate: encrypt(encryptionKey, kid, privateKey.export({ format: "der", type: "pkcs8" })),
+    encryptedPrivate: seal(keyring, kid, privateKey.export({ format: "der", type: "pkcs8" })),
     signsFrom,
     signsUntil: new Date(signsFrom.getTime() + periodMs),
   };
@@ -66,14 +49,33 @@ function newKey(encryptionKey: Buffer, signsFrom: Date, periodMs: number): Store
 
 export interface TokenKeysOptions {
   readonly store: TokenKeyStore;
-  readonly encryptionKey: Buffer;
+  readonly keyring: Watched<Keyring>;
   readonly clock: Clock;
   /** How long one key signs. */
   readonly periodMs: number;
+  /** Milliseconds; default two minutes. */
+  readonly reEncryptAfterMs?: number;
+  /** Called with the number of stored keys by what encrypts them; see `reEncrypt`. */
+  onCounted?(keys: EncryptedKeys): void;
+}
+
+/** Numbers of stored token keys. */
+export interface EncryptedKeys {
+  /** Under the first key of the keyring. */
+  readonly first: number;
+  /** Under another one, which must stay in the keyring until there are none. */
+  readonly other: number;
+  /** Under none of the keyring: its keys cannot sign. */
+  readonly unknown: number;
 }
 
 /** Provides the keys that sign and verify tokens, the same in all replicas. */
-export function createTokenKeys({ store, encryptionKey, clock, periodMs }: TokenKeysOptions) {
+export function createTokenKeys(options: TokenKeysOptions) {
+  const { store, keyring, clock, periodMs, reEncryptAfterMs = RE_ENCRYPT_AFTER_MS } = options;
+  let keyringSince = clock.now().getTime();
+  keyring.onChange(() => {
+    keyringSince = clock.now().getTime();
+  });
   let known: StoredTokenKey[] = [];
   let loadedAt = Number.NEGATIVE_INFINITY;
   let signing: { kid: string; key: KeyObject } | undefined;
@@ -91,15 +93,46 @@ export function createTokenKeys({ store, encryptionKey, clock, periodMs }: Token
     return known;
   }
 
+  function privateKeyOf({ kid, encryptedPrivate }: StoredTokenKey): Buffer {
+    const opened = unseal(keyring.current(), kid, encryptedPrivate);
+    if (opened) return opened.plain;
+    // Another replica may have the new keyring already.
+    keyring.refresh();
+    const again = unseal(keyring.current(), kid, encryptedPrivate);
+    if (!again) throw new Error("no key of AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE decrypts the token key");
+    return again.plain;
+  }
+
   return {
+    /**
+     * Encrypts stored keys under the first key of the keyring, once all replicas have it, so that the others
+     * can be removed. Safe to call often and from every replica.
+     */
+    async reEncrypt(): Promise<EncryptedKeys> {
+      const mayWrite = clock.now().getTime() - keyringSince >= reEncryptAfterMs;
+      const counted = await store.exclusively(async (keys) => {
+        const found = { first: 0, other: 0, unknown: 0 };
+        for (const { kid, encryptedPrivate } of await keys.list(new Date(0))) {
+          const opened = unseal(keyring.current(), kid, encryptedPrivate);
+          if (opened && !opened.isFirst && mayWrite) {
+            await keys.update(kid, seal(keyring.current(), kid, opened.plain));
+            found.first += 1;
+          } else found[opened === undefined ? "unknown" : opened.isFirst ? "first" : "other"] += 1;
+        }
+        return found;
+      });
+      options.onCounted?.(counted);
+      return counted;
+    },
+
     /** Makes the first key, and the next one in time; safe to call often and from every replica. */
     async rotate(): Promise<void> {
       await store.exclusively(async (keys) => {
         const now = clock.now();
         const newest = (await keys.list(keptSince())).at(-1);
-        if (!newest || newest.signsUntil <= now) await keys.insert(newKey(encryptionKey, now, periodMs));
+        if (!newest || newest.signsUntil <= now) await keys.insert(newKey(keyring.current(), now, periodMs));
         else if (newest.signsUntil.getTime() - now.getTime() <= LEAD_MS) {
-          await keys.insert(newKey(encryptionKey, newest.signsUntil, periodMs));
+          await keys.insert(newKey(keyring.current(), newest.signsUntil, periodMs));
         }
       });
       loadedAt = Number.NEGATIVE_INFINITY;
@@ -111,7 +144,7 @@ export function createTokenKeys({ store, encryptionKey, clock, periodMs }: Token
       const current = (await load()).findLast((key) => key.signsFrom <= now);
       if (!current) throw new Error("there is no token key yet");
       if (signing?.kid !== current.kid) {
-        const der = decrypt(encryptionKey, current.kid, current.encryptedPrivate);
+        const der = privateKeyOf(current);
         signing = { kid: current.kid, key: createPrivateKey({ key: der, format: "der", type: "pkcs8" }) };
       }
       return signing;
