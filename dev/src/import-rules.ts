@@ -226,7 +226,7 @@ export const forbidden: Rule[] = [
     {
       path: "^services/signer/src/(policy|budget)/",
       // They load, watch and count; and what one script says never changes, so known-scripts.ts may cache it.
-      pathNot: [...TESTS, "/(policy-file|start-policies|budget-metrics|known-scripts)\\.ts$"],
+      pathNot: [...TESTS, "/(start-policies|budget-metrics|known-scripts)\\.ts$"],
     },
     { pathNot: ["^services/signer/src/", "/@countersign/(core|flow|keys)/", "^node_modules/zod/", "^crypto$"] },
   ),

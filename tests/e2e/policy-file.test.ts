@@ -56,7 +56,7 @@ async function outcome(): Promise<string> {
   return `signed by ${rows[0]?.policy_version.split("/")[1]}`;
 }
 const refusedFiles = async () =>
-  /^countersign_signer_policy_refused_total(?:\{.*\})? (\d+)$/m.exec(await signer.metrics())?.[1];
+  /^countersign_file_refused\{file="policy".*\} (\d+)$/m.exec(await signer.metrics())?.[1];
 const pollOptions = { timeout: 20_000, interval: 200 };
 
 it("a policy file takes effect without a restart, is named in each record, and stays if the next one is invalid", async () => {

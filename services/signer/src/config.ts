@@ -3,13 +3,13 @@ import {
   type Env,
   listenAddress,
   loadEnv,
-  readSecretFile,
+  readOnce,
   serviceEnv,
   sharedSettings,
+  watchDatabaseUrl,
 } from "@countersign/runtime";
-import { loadNetworks, loadPasskeys } from "@countersign/settings";
+import { watchNetworks, watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
-import type { ChainPolicy } from "./policy/chain.ts";
 
 const seconds = z.coerce.number().int().nonnegative();
 const positiveSeconds = z.coerce.number().int().positive();
@@ -52,19 +52,9 @@ const schema = serviceEnv.extend({
   CS_PASSKEYS_FILE: z.string().optional(),
 });
 
-/** Returns the signer's settings; the passphrase is separate. Errors: ConfigError. */
-export function loadConfig(env: Env) {
+/** Returns the signer's settings; the secrets' files are separate. Errors: ConfigError. */
+export function loadConfig(env: Env, files = readOnce) {
   const settings = loadEnv(schema, env, { prefix: "SIGNER_" });
-  const chains = new Map<string, ChainPolicy>();
-  for (const [chainName, network] of loadNetworks(settings.CS_NETWORKS_FILE)) {
-    const { paymaster, creator, evmContract, hybridCustody: contract, hybridCustodySetUp } = network;
-    const { serverKeyVersion, referenceSeconds } = network;
-    // Without a set-up it is read only: the templates are no templates then.
-    const hybridCustody = contract !== undefined && hybridCustodySetUp && { contract, ...hybridCustodySetUp };
-    const custody = hybridCustody && { hybridCustody };
-    const ours = { serverKeyVersion, referenceSeconds };
-    chains.set(chainName, { chainName, paymaster, creator, evmContract, ...ours, ...custody });
-  }
   return {
     ...sharedSettings(settings),
     listen: settings.SIGNER_LISTEN,
@@ -86,11 +76,11 @@ export function loadConfig(env: Env) {
     parser: { workers: settings.SIGNER_PARSER_WORKERS, timeLimitMs: settings.SIGNER_PARSER_TIME_LIMIT_MS },
     addresses: { auth: settings.CS_AUTH_ADDRESS },
     coalesceCalls: settings.CS_COALESCE_CALLS === "true",
-    passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
-    chains,
+    passkeys: watchPasskeys(files, settings.CS_PASSKEYS_FILE),
+    networks: watchNetworks(files, settings.CS_NETWORKS_FILE),
     secrets: {
-      databaseUrl: settings.SIGNER_DATABASE_URL,
-      keystorePassphrase: readSecretFile(settings.SIGNER_KEYSTORE_PASSPHRASE_FILE),
+      databaseUrl: watchDatabaseUrl("SIGNER_DATABASE_URL", env, files),
+      keystorePassphraseFile: settings.SIGNER_KEYSTORE_PASSPHRASE_FILE,
     },
   };
 }

@@ -15,8 +15,9 @@ import { startBudgetMetrics } from "./budget/budget-metrics.ts";
 import { budgetRulesOf, createReservationFor, createReservationForCreation } from "./budget/reservation.ts";
 import { loadConfig } from "./config.ts";
 import { createCommands } from "./domain/commands.ts";
+import { followNetworks } from "./follow-networks.ts";
 import { startReader } from "./parser/start-reader.ts";
-import { backendsFile, createBackendCheck } from "./policy/backends.ts";
+import { type Backends, backendsFile, createBackendCheck } from "./policy/backends.ts";
 import { chainFinder } from "./policy/chain.ts";
 import { createKnownScripts } from "./policy/script/known-scripts.ts";
 import { startPolicies } from "./policy/start-policies.ts";
@@ -41,21 +42,26 @@ export async function startSigner(
   service: ServiceProcess,
   wrapAuditStore: (store: AuditStore) => AuditStore = (store) => store,
 ): Promise<void> {
-  const config = loadConfig(service.env);
+  const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);
-  const { logger, metrics, clock, onClose } = runtime;
-  const { chains, passkeys, timeLockPolicy } = config;
-  const backendOf = readJsonFile(config.peersFile, backendsFile);
+  const { logger, metrics, clock, files, onClose } = runtime;
+  const { passkeys, timeLockPolicy } = config;
+  const { chains, paymasters } = followNetworks(config.networks);
+  const backends = files.watch("backends", (read) => readJsonFile(config.peersFile, backendsFile, read));
+  const backendOf: Backends = (caller) => backends.current()(caller);
   const policies = startPolicies(config.policyFile, runtime);
   const reader = await startReader(config.parser, runtime);
-  const vault = await startVault(config, runtime);
+  const { vault, auditKeys } = await startVault(config, runtime);
   const { auditRecords, budgetUse, checkpoints, ...stores } = await openStores(runtime);
   const rulesOf = budgetRulesOf(policies, backendOf);
   const budgetMetrics = startBudgetMetrics({ metrics, logger, use: budgetUse, rulesOf });
   onClose("budget metrics", () => budgetMetrics.close());
   const { onBudgetExceeded, onUnderestimated } = budgetMetrics;
   const records = wrapAuditStore(auditRecords);
-  const audit = await startAudit({ vault, records, checkpoints, settings: config, onBudgetExceeded }, runtime);
+  const audit = await startAudit(
+    { vault, auditKeys, records, checkpoints, settings: config, onBudgetExceeded },
+    runtime,
+  );
   const auth = runtime.client(TokenStateService, "auth", ASK_AUTH_MS);
   const tokenState = runtime.watchTokenState(auth);
   const tokenVerifier = runtime.tokenVerifier(tokenState, { refuseFrozen: true, staleReason: "SignerNotCurrent" });
@@ -73,7 +79,7 @@ export async function startSigner(
     clock,
     chains,
     chain: chainFinder(chains),
-    paymasters: new Set([...chains.values()].map(({ paymaster }) => paymaster.address)),
+    paymasters,
     passkeys,
     timeLockPolicy,
     scripts: createKnownScripts({ reader, clock }),

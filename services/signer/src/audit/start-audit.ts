@@ -2,7 +2,7 @@ import { uuidv7 } from "@countersign/core";
 import type { ServiceProcess } from "@countersign/runtime";
 import { Counter } from "prom-client";
 import type { BudgetWindow } from "../budget/budget.ts";
-import { auditPublicKeys, createAuditWriter, type Vault } from "../vault/index.ts";
+import { createAuditWriter, type RunningVault } from "../vault/index.ts";
 import { type AuditLog, createAuditLog } from "./audit-log.ts";
 import type { AuditStore } from "./audit-store.ts";
 import { certificateText } from "./batch.ts";
@@ -13,7 +13,8 @@ import { countRecords } from "./count-records.ts";
 const AUDIT_KEY = { role: "audit" } as const;
 
 export interface AuditOptions {
-  readonly vault: Vault;
+  readonly vault: RunningVault["vault"];
+  readonly auditKeys: RunningVault["auditKeys"];
   readonly records: AuditStore;
   readonly checkpoints: CheckpointStore;
   readonly settings: {
@@ -27,7 +28,7 @@ export interface AuditOptions {
 
 /** Starts the process's audit log and the checkpoints over all logs; they stop with the process. */
 export async function startAudit(
-  { vault, records, checkpoints, settings, onBudgetExceeded }: AuditOptions,
+  { vault, auditKeys, records, checkpoints, settings, onBudgetExceeded }: AuditOptions,
   { logger, metrics, clock, onClose }: Pick<ServiceProcess, "logger" | "metrics" | "clock" | "onClose">,
 ): Promise<AuditLog> {
   const { signaturesPerMinute, checkpointFile, checkpointMs } = settings;
@@ -50,12 +51,16 @@ export async function startAudit(
     signaturesPerMinute,
     onBudgetExceeded,
   });
+  // The one of the start: other replicas must know a newer one before it signs.
+  const version = vault.version(AUDIT_KEY);
   const checkpointer = startCheckpointer({
     store: checkpoints,
     signer: {
-      version: () => vault.version(AUDIT_KEY),
-      sign: (text) => vault.sign(AUDIT_KEY, text),
-      keys: await auditPublicKeys(vault),
+      version: () => version,
+      sign: (text) => vault.sign({ ...AUDIT_KEY, version }, text),
+      get keys() {
+        return auditKeys();
+      },
     },
     ownHead: log.head,
     ...(checkpointFile && { file: openCheckpointFile(checkpointFile) }),

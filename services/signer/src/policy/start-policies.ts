@@ -1,48 +1,53 @@
-import type { ServiceProcess } from "@countersign/runtime";
-import { Counter, Gauge } from "prom-client";
-import type { PolicySource } from "./policy.ts";
-import { watchPolicyFile } from "./policy-file.ts";
+import { ConfigError, type Files, type ReadFile, type ServiceProcess } from "@countersign/runtime";
+import { Gauge } from "prom-client";
+import { DEFAULT_POLICY, type Policy, PolicyError, type PolicySource, parsePolicy } from "./policy.ts";
+
+function load(file: string, read: ReadFile): Policy {
+  let content: unknown;
+  try {
+    content = JSON.parse(read(file).toString("utf8"));
+  } catch (error) {
+    throw new ConfigError([`${file}: ${(error as NodeJS.ErrnoException).code ?? "is not JSON"}`]);
+  }
+  try {
+    return parsePolicy(content);
+  } catch (error) {
+    throw error instanceof PolicyError ? new ConfigError([`${file}: ${error.message}`]) : error;
+  }
+}
 
 /**
- * Starts the process's policy: from the file, reloaded when it changes and on SIGHUP. A new file that is not
- * a valid policy changes nothing, and raises an alert.
+ * Starts the process's policy: from the file, loaded again when it changes, and at once on SIGHUP; without a
+ * file the default policy. Errors: ConfigError where the first one is not valid.
  */
 export function startPolicies(
   file: string | undefined,
-  { logger, metrics, onClose }: Pick<ServiceProcess, "logger" | "metrics" | "onClose">,
+  {
+    files,
+    logger,
+    metrics,
+    onClose,
+  }: Pick<ServiceProcess, "logger" | "metrics" | "onClose"> & { files: Pick<Files, "watch"> },
 ): PolicySource {
-  const registers = [metrics.registry];
-  const refused = new Counter({
-    name: "countersign_signer_policy_refused_total",
-    help: "Policy files that were not valid; the old policy stays in effect",
-    registers,
-  });
   const version = new Gauge({
     name: "countersign_signer_policy",
     help: "1 for the policy in effect",
     labelNames: ["version"] as const,
-    registers,
+    registers: [metrics.registry],
   });
-  const source = watchPolicyFile({
-    file,
-    logger,
-    onLoaded: (policy) => {
-      version.reset();
-      version.set({ version: policy.version }, 1);
-      logger.info({ event: "policy-loaded", policyVersion: policy.version }, "policy in effect");
-    },
-    onRefused: (err) => {
-      refused.inc();
-      logger.error(
-        { err, event: "policy-refused" },
-        "the new policy file is not valid; the old policy stays in effect",
-      );
-    },
-  });
-  process.on("SIGHUP", source.reload);
-  onClose("policy", () => {
-    process.off("SIGHUP", source.reload);
-    return source.close();
-  });
+  const onLoaded = (policy: Policy): void => {
+    version.reset();
+    version.set({ version: policy.version }, 1);
+    logger.info({ event: "policy-loaded", policyVersion: policy.version }, "policy in effect");
+  };
+  if (file === undefined) {
+    onLoaded(DEFAULT_POLICY);
+    return { current: () => DEFAULT_POLICY };
+  }
+  const source = files.watch("policy", (read) => load(file, read));
+  onLoaded(source.current());
+  source.onChange(onLoaded);
+  process.on("SIGHUP", source.refresh);
+  onClose("policy", () => process.off("SIGHUP", source.refresh));
   return source;
 }

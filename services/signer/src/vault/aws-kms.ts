@@ -1,4 +1,5 @@
 import { GetPublicKeyCommand, KMSClient, SignCommand } from "@aws-sdk/client-kms";
+import { fromIni } from "@aws-sdk/credential-provider-ini";
 import { parsePublicKey, parseSignature } from "@countersign/keys";
 import { holderUnavailable, type KeyHolder, KeyHolderError, p256FromSpki } from "./key-holder.ts";
 
@@ -6,17 +7,26 @@ export interface AwsKmsOptions {
   readonly region: string;
   /** Instead of the region's own: for tests and private endpoints. */
   readonly endpoint?: string | undefined;
+  /** In the form of ~/.aws/credentials, with the profile `default`. Absent: as the SDK finds them. */
+  readonly credentialsFile?: string | undefined;
 }
 
 const TIMEOUT_MS = 3000;
 
 /**
  * Opens AWS KMS: keys of spec ECC_NIST_P256 with usage SIGN_VERIFY, named by id, ARN or alias. It does not
- * support SHA3, so it gets the digest (MessageType DIGEST). Credentials come from the places that the AWS SDK
- * searches: the role of the pod or machine, files, variables.
+ * support SHA3, so it gets the digest (MessageType DIGEST). Without a file, credentials come from the places
+ * that the AWS SDK searches: the role of the pod or machine, files, variables.
  */
-export function awsKms({ region, endpoint }: AwsKmsOptions): KeyHolder {
-  const client = new KMSClient({ region, ...(endpoint && { endpoint }), maxAttempts: 2 });
+export function awsKms({ region, endpoint, credentialsFile }: AwsKmsOptions): KeyHolder {
+  // The SDK keeps what it has read of a file for all clients, which `ignoreCache` prevents.
+  const credentials = credentialsFile && fromIni({ filepath: credentialsFile, profile: "default", ignoreCache: true });
+  const client = new KMSClient({
+    region,
+    ...(endpoint && { endpoint }),
+    ...(credentials && { credentials }),
+    maxAttempts: 2,
+  });
   const signal = () => ({ abortSignal: AbortSignal.timeout(TIMEOUT_MS) });
   return {
     async publicKey(id) {

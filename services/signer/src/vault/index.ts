@@ -12,5 +12,5 @@ export {
 } from "./keystore-file.ts";
 export { createKeystoreVault } from "./keystore-vault.ts";
 export { openVaults } from "./open-vaults.ts";
-export { startVault } from "./start-vault.ts";
+export { type RunningVault, startVault } from "./start-vault.ts";
 export { type AuditKeyReference, auditPublicKeys, type KeyReference, ownPublicKeys, type Vault } from "./vault.ts";

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
+import { createCipheriv, createDecipheriv, randomBytes, scrypt, scryptSync } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { promisify } from "node:util";
 import { z } from "zod";
 import { newScalar } from "./private-keys.ts";
 
@@ -48,22 +49,47 @@ export class KeystoreError extends Error {
 }
 
 const SCRYPT = { N: 131_072, r: 8, p: 1 } as const;
-const deriveKey = (passphrase: string, salt: Buffer) =>
-  scryptSync(passphrase, salt, 32, { ...SCRYPT, maxmem: 256 * 1024 * 1024 });
+const SCRYPT_OPTIONS = { ...SCRYPT, maxmem: 256 * 1024 * 1024 };
+const deriveKey = (passphrase: string, salt: Buffer) => scryptSync(passphrase, salt, 32, SCRYPT_OPTIONS);
+const deriveKeyAside = promisify<string, Buffer, number, typeof SCRYPT_OPTIONS, Buffer>(scrypt);
 const FORMAT = "countersign-keystore-1";
+
+type Envelope = z.output<typeof envelope>;
+
+const saltOf = (sealed: Envelope): Buffer => Buffer.from(sealed.scrypt.salt, "base64");
+
+function decrypt({ iv, tag, ciphertext }: Envelope, key: Buffer): KeystoreContent {
+  const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(iv, "base64"), { authTagLength: 16 });
+  decipher.setAAD(Buffer.from(FORMAT)).setAuthTag(Buffer.from(tag, "base64"));
+  const plain = Buffer.concat([decipher.update(Buffer.from(ciphertext, "base64")), decipher.final()]);
+  return keystoreContent.parse(JSON.parse(plain.toString("utf8")));
+}
+
+/** The cause may quote what was decrypted: it is left out. */
+const cannotOpen = (file: string) =>
+  new KeystoreError(`the keystore ${file} cannot be opened: it is damaged, or the passphrase is wrong`);
 
 /** Opens the file. Errors: KeystoreError. */
 export function readKeystore(file: string, passphrase: string): KeystoreContent {
   try {
-    const { scrypt, iv, tag, ciphertext } = envelope.parse(JSON.parse(readFileSync(file, "utf8")));
-    const key = deriveKey(passphrase, Buffer.from(scrypt.salt, "base64"));
-    const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(iv, "base64"), { authTagLength: 16 });
-    decipher.setAAD(Buffer.from(FORMAT)).setAuthTag(Buffer.from(tag, "base64"));
-    const plain = Buffer.concat([decipher.update(Buffer.from(ciphertext, "base64")), decipher.final()]);
-    return keystoreContent.parse(JSON.parse(plain.toString("utf8")));
+    const sealed = envelope.parse(JSON.parse(readFileSync(file, "utf8")));
+    return decrypt(sealed, deriveKey(passphrase, saltOf(sealed)));
   } catch {
-    // The cause may quote what was decrypted.
-    throw new KeystoreError(`the keystore ${file} cannot be opened: it is damaged, or the passphrase is wrong`);
+    throw cannotOpen(file);
+  }
+}
+
+/** Opens the file without holding up the process, which signs meanwhile. Errors: KeystoreError. */
+export async function openKeystore(
+  file: string,
+  passphrase: string,
+  read: (path: string) => Buffer,
+): Promise<KeystoreContent> {
+  try {
+    const sealed = envelope.parse(JSON.parse(read(file).toString("utf8")));
+    return decrypt(sealed, await deriveKeyAside(passphrase, saltOf(sealed), 32, SCRYPT_OPTIONS));
+  } catch {
+    throw cannotOpen(file);
   }
 }
 

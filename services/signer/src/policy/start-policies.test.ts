@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLogger } from "@countersign/runtime";
+import { createLogger, createMetrics, readOnce, watchFiles } from "@countersign/runtime";
 import { afterEach, describe, expect, it } from "vitest";
 import { DEFAULT_POLICY, parsePolicy, RULES_VERSION } from "./policy.ts";
-import { type PolicyFile, watchPolicyFile } from "./policy-file.ts";
+import { startPolicies } from "./start-policies.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-policy-"));
 const file = join(directory, "policy.json");
@@ -17,38 +17,42 @@ const content = (version: string, change: object = {}) => ({
 });
 const write = (policy: unknown) => writeFileSync(file, typeof policy === "string" ? policy : JSON.stringify(policy));
 
-let watched: PolicyFile | undefined;
-const logger = createLogger({ name: "test", level: "silent" });
-const loaded: string[] = [];
-const refused: string[] = [];
-afterEach(async () => {
-  await watched?.close();
-  loaded.length = 0;
-  refused.length = 0;
+let closing: (() => unknown)[] = [];
+let text = "";
+const logger = createLogger({
+  name: "test",
+  level: "info",
+  destination: {
+    write: (line: string) => {
+      text += line;
+    },
+  },
 });
-const watch = (path: string | undefined = file) => {
-  watched = watchPolicyFile({
-    file: path,
-    logger,
-    intervalMs: 20,
-    onLoaded: ({ version }) => loaded.push(version),
-    onRefused: ({ message }) => refused.push(message),
-  });
-  return watched;
-};
+afterEach(async () => {
+  for (const close of closing) await close();
+  closing = [];
+  text = "";
+});
+function watch(path: string | undefined = file) {
+  const metrics = createMetrics("test", { defaults: false });
+  const files = watchFiles({ logger, metrics, intervalMs: 20 });
+  closing.push(() => files.close());
+  return startPolicies(path, { files, logger, metrics, onClose: (_name, close) => closing.push(close) });
+}
+const refused = () => text.split("\n").filter((line) => line.includes("file-refused"));
 
 describe("the policy file", { timeout: 60_000 }, () => {
   it("is reloaded when it changes, also by being replaced", async () => {
     write(content("1"));
-    const { current } = watch();
-    expect(current().version).toBe(`${RULES_VERSION}/1`);
+    const policies = watch();
+    expect(policies.current().version).toBe(`${RULES_VERSION}/1`);
     write(content("2", { mode: "strict" }));
-    await expect.poll(() => current().version, { timeout: 20_000 }).toBe(`${RULES_VERSION}/2`);
-    expect(current().mode).toBe("strict");
+    await expect.poll(() => policies.current().version, { timeout: 20_000 }).toBe(`${RULES_VERSION}/2`);
+    expect(policies.current().mode).toBe("strict");
     writeFileSync(`${file}.new`, JSON.stringify(content("three")));
     renameSync(`${file}.new`, file);
-    await expect.poll(() => current().version, { timeout: 20_000 }).toBe(`${RULES_VERSION}/three`);
-    expect(refused).toEqual([]);
+    await expect.poll(() => policies.current().version, { timeout: 20_000 }).toBe(`${RULES_VERSION}/three`);
+    expect(refused()).toEqual([]);
   });
 
   it.each<[string, unknown, RegExp]>([
@@ -87,34 +91,27 @@ describe("the policy file", { timeout: 60_000 }, () => {
     ["a budget of nobody", content("2", { budgets: { device: [] } }), /device/],
     ["a price that is none", content("2", { prices: { c: { inclusionFlow: -1, computationFlow: 0 } } }), /prices\.c/],
     ["no version", { ...content("2"), version: "" }, /version/],
-  ])("keeps the old policy and alerts: %s", (_, policy, why) => {
+  ])("keeps the old policy and alerts: %s", async (_, policy, why) => {
     write(content("1"));
-    const { current, reload } = watch();
+    const policies = watch();
     write(policy);
-    reload();
-    expect(current().version).toBe(`${RULES_VERSION}/1`);
-    expect(refused.at(-1)).toMatch(why);
-    expect(() => watchPolicyFile({ file, logger, onLoaded: () => undefined, onRefused: () => undefined })).toThrow(why);
+    await expect.poll(() => refused().at(-1), { timeout: 20_000 }).toMatch(why);
+    expect(policies.current().version).toBe(`${RULES_VERSION}/1`);
+    expect(() => watch()).toThrow(why);
   });
 
-  it("may be gone for a while", () => {
+  it("may be gone for a while", async () => {
     write(content("1"));
-    const { current, reload } = watch();
+    const policies = watch();
     rmSync(file);
-    reload();
-    expect(current().version).toBe(`${RULES_VERSION}/1`);
-    expect(refused).not.toEqual([]);
+    await expect.poll(refused, { timeout: 20_000 }).not.toEqual([]);
+    expect(policies.current().version).toBe(`${RULES_VERSION}/1`);
   });
 
   it("may be none: then the default decides", () => {
-    const { current, reload } = watchPolicyFile({
-      file: undefined,
-      logger,
-      onLoaded: () => undefined,
-      onRefused: () => undefined,
-    });
-    reload();
-    expect(current()).toBe(DEFAULT_POLICY);
+    const metrics = createMetrics("test", { defaults: false });
+    const never = { files: readOnce, logger, metrics, onClose: () => undefined };
+    expect(startPolicies(undefined, never).current()).toBe(DEFAULT_POLICY);
   });
 
   it("has an example in deploy/", () => {
