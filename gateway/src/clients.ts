@@ -1,3 +1,4 @@
+import type { TlsMaterial, Watched } from "@countersign/core";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { MessagesService } from "@countersign/proto/account/v1/messages.ts";
 import { NetworksService } from "@countersign/proto/account/v1/networks.ts";
@@ -24,7 +25,10 @@ import { DEADLINES } from "./routes/rpc.ts";
 export type Services = Omit<ReturnType<typeof createClients>, "tokenState" | "close">;
 
 /** Connects to all services with the gateway's certificate. Nothing is dialled before the first call. */
-export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, metrics: Metrics) {
+export function createClients(
+  { addresses, tls, coalesceCalls }: Omit<GatewayConfig, "tls"> & { tls: Watched<TlsMaterial> },
+  metrics: Metrics,
+) {
   const open: { close(): void }[] = [];
   const connect = (service: keyof GatewayConfig["addresses"]): RpcChannel => {
     const channel = createRpcChannel({

@@ -1,7 +1,7 @@
 import { isWebViewOrigin } from "@countersign/keys";
-import { dialAddress, type Env, listenAddress, loadEnv, loadTlsFromEnv, sharedEnv } from "@countersign/runtime";
+import { dialAddress, type Env, listenAddress, loadEnv, readOnce, sharedEnv } from "@countersign/runtime";
 import { z } from "zod";
-import { loadChainNodes } from "./chain-nodes/chain-nodes-file.ts";
+import { watchChainNodes } from "./chain-nodes/chain-nodes-file.ts";
 
 /** A comma-separated list; absent is empty. */
 const list = z
@@ -50,11 +50,11 @@ const schema = z.object({
 });
 
 /** Reads the settings. Errors: ConfigError with all problems. */
-export function loadConfig(env: Env) {
+export function loadConfig(env: Env, files = readOnce) {
   const settings = loadEnv(schema, env, { prefix: "GATEWAY_" });
   return {
     listen: settings.GATEWAY_LISTEN,
-    tls: loadTlsFromEnv(settings),
+    tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     addresses: {
       auth: settings.CS_AUTH_ADDRESS,
       device: settings.CS_DEVICE_ADDRESS,
@@ -67,7 +67,9 @@ export function loadConfig(env: Env) {
     allowedOrigins: settings.GATEWAY_ALLOWED_ORIGINS,
     trustedProxies: settings.GATEWAY_TRUSTED_PROXIES,
     chainNodes:
-      settings.GATEWAY_CHAIN_NODES_FILE === undefined ? undefined : loadChainNodes(settings.GATEWAY_CHAIN_NODES_FILE),
+      settings.GATEWAY_CHAIN_NODES_FILE === undefined
+        ? undefined
+        : watchChainNodes(files, settings.GATEWAY_CHAIN_NODES_FILE),
     chainRequestsPerMinute: settings.GATEWAY_CHAIN_REQUESTS_PER_MINUTE,
     eventsHeartbeatMs: settings.GATEWAY_EVENTS_HEARTBEAT_MS,
     coalesceCalls: settings.CS_COALESCE_CALLS === "true",

@@ -1,6 +1,6 @@
 import { createTokenVerifier, watchTokenState } from "@countersign/access-tokens";
 import { asOperation, internalName } from "@countersign/core";
-import { exportCertificateExpiry, exportTokenStateAge, runService } from "@countersign/runtime";
+import { exportCertificateExpiry, exportTokenStateAge, loadTls, runService } from "@countersign/runtime";
 import { createChainProxy } from "./chain-nodes/chain-proxy.ts";
 import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
@@ -15,10 +15,11 @@ import { createRoutes } from "./routes/index.ts";
 await runService({
   name: "gateway",
   isPublic: true,
-  async start({ env, logger, metrics, clock, drainMs, signal, onClose, dependency }) {
-    const config = loadConfig(env);
-    exportCertificateExpiry(metrics, config.tls);
-    const clients = createClients(config, metrics);
+  async start({ env, logger, metrics, clock, files, drainMs, signal, onClose, dependency }) {
+    const config = loadConfig(env, files);
+    const tls = files.watch("tls", (read) => loadTls(config.tls, read));
+    exportCertificateExpiry(metrics, tls);
+    const clients = createClients({ ...config, tls }, metrics);
     onClose("clients", clients.close);
 
     const tokenState = watchTokenState(clients.tokenState, { logger, clock });
@@ -31,7 +32,7 @@ await runService({
       ...row,
       handler: asOperation(row.operationId, row.handler),
     }));
-    const upstream = { address: config.authHttpAddress, serverName: internalName("auth"), tls: config.tls };
+    const upstream = { address: config.authHttpAddress, serverName: internalName("auth"), tls };
     const tokenKeys = createTokenKeysSource(upstream, { clock, logger });
     onClose("token-keys", tokenKeys.close);
     const { chainNodes: nodes, chainRequestsPerMinute: perMinute } = config;

@@ -1,4 +1,4 @@
-import { readJsonFile } from "@countersign/runtime";
+import { type Files, readJsonFile, type WatchedFile } from "@countersign/runtime";
 import { z } from "zod";
 
 const node = z.strictObject({
@@ -11,6 +11,13 @@ const node = z.strictObject({
 /** A chain node that requests are passed on to. */
 export type ChainNode = z.output<typeof node>;
 
-/** Reads the file that GATEWAY_CHAIN_NODES_FILE names: nodes by chain name. Errors: ConfigError. */
-export const loadChainNodes = (path: string): Map<string, ChainNode> =>
-  new Map(Object.entries(readJsonFile(path, z.record(z.string().regex(/^[\w.-]{1,64}$/), node))));
+const file = z.record(z.string().regex(/^[\w.-]{1,64}$/), node);
+
+export type ChainNodes = ReadonlyMap<string, ChainNode>;
+
+/**
+ * Reads the file that GATEWAY_CHAIN_NODES_FILE names, and again when it changes: nodes by chain name. Errors:
+ * ConfigError.
+ */
+export const watchChainNodes = (files: Pick<Files, "watch">, path: string): WatchedFile<ChainNodes> =>
+  files.watch("chain-nodes", (read) => new Map(Object.entries(readJsonFile(path, file, read))));

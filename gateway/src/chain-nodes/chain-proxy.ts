@@ -1,16 +1,24 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
-import { AppError, type Clock, type Logger, limitPerMinute, unknownChain } from "@countersign/core";
+import {
+  AppError,
+  asWatched,
+  type Clock,
+  type Logger,
+  limitPerMinute,
+  unknownChain,
+  type Watched,
+} from "@countersign/core";
 import type { Request, RequestHandler, Response } from "express";
 import { createProxyMiddleware } from "http-proxy-middleware";
 import { authenticate, type TokenVerifier } from "../http/authenticate.ts";
 import { sendProblem } from "../http/problems.ts";
-import type { ChainNode } from "./chain-nodes-file.ts";
+import type { ChainNode, ChainNodes } from "./chain-nodes-file.ts";
 import { readChainRequest } from "./chain-requests.ts";
 
 export interface ChainProxyOptions {
-  /** By chain name. */
-  nodes: ReadonlyMap<string, ChainNode>;
+  /** By chain name; may change. */
+  nodes: ChainNodes | Watched<ChainNodes>;
   verifier: TokenVerifier;
   clock: Clock;
   logger: Logger;
@@ -42,7 +50,7 @@ const TOKEN_RULE = { token: "ephemeral", recover: true } as const;
 export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: ChainProxyOptions): RequestHandler {
   const limit = limitPerMinute(clock);
   const underWay = new Map<string, number>();
-  const proxies = new Map([...nodes].map(([name, node]) => [name, createNodeProxy(node, logger)]));
+  const proxyOf = nodeProxies(asWatched(nodes), logger);
   return (request, response, next) => {
     const found = readChainRequest(request.method, request.url);
     if (found === undefined) throw new AppError("RouteNotFound");
@@ -52,8 +60,7 @@ export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: 
     response.locals.accountId = accountId;
     limit(accountId, perMinute);
     requirePlainBody(request);
-    const proxy = proxies.get(found.chainName);
-    if (proxy === undefined) throw unknownChain(found.chainName, nodes.keys());
+    const proxy = proxyOf(found.chainName);
     limitExchange(underWay, accountId, response);
     request.url = found.path;
     const { headers } = request;
@@ -61,6 +68,24 @@ export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: 
       REQUEST_HEADERS.flatMap((name) => (headers[name] ? [[name, headers[name]]] : [])),
     );
     return proxy(request, response, next);
+  };
+}
+
+/**
+ * Returns what gives the proxy of a chain. One whose node has not changed stays, with its connections.
+ * Errors: UnknownChain.
+ */
+function nodeProxies(nodes: Watched<ChainNodes>, logger: Logger) {
+  const proxies = new Map<string, { node: ChainNode; proxy: ReturnType<typeof createNodeProxy> }>();
+  return (chainName: string) => {
+    const node = nodes.current().get(chainName);
+    if (node === undefined) throw unknownChain(chainName, nodes.current().keys());
+    let known = proxies.get(chainName);
+    if (known === undefined || (known.node !== node && JSON.stringify(known.node) !== JSON.stringify(node))) {
+      known = { node, proxy: createNodeProxy(node, logger) };
+      proxies.set(chainName, known);
+    }
+    return known.proxy;
   };
 }
 

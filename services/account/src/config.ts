@@ -1,5 +1,14 @@
-import { dialAddress, type Env, listenAddress, loadEnv, serviceEnv, sharedSettings } from "@countersign/runtime";
-import { loadNetworks, loadPasskeys } from "@countersign/settings";
+import {
+  dialAddress,
+  type Env,
+  listenAddress,
+  loadEnv,
+  readOnce,
+  serviceEnv,
+  sharedSettings,
+  watchDatabaseUrl,
+} from "@countersign/runtime";
+import { watchNetworks, watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import { ALERT_ACTIONS } from "./domain/chain-watch/account-event.ts";
 
@@ -45,7 +54,7 @@ const schema = serviceEnv.extend({
 });
 
 /** Returns the account service's settings. Errors: ConfigError. */
-export function loadConfig(env: Env) {
+export function loadConfig(env: Env, files = readOnce) {
   const settings = loadEnv(schema, env, { prefix: "ACCOUNT_" });
   return {
     ...sharedSettings(settings),
@@ -64,9 +73,9 @@ export function loadConfig(env: Env) {
       inbox: settings.ACCOUNT_WATCH_INBOX,
     },
     addresses: { auth: settings.CS_AUTH_ADDRESS, signer: settings.CS_SIGNER_ADDRESS },
-    networks: loadNetworks(settings.CS_NETWORKS_FILE),
-    passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
-    secrets: { databaseUrl: settings.ACCOUNT_DATABASE_URL },
+    networks: watchNetworks(files, settings.CS_NETWORKS_FILE),
+    passkeys: watchPasskeys(files, settings.CS_PASSKEYS_FILE),
+    secrets: { databaseUrl: watchDatabaseUrl("ACCOUNT_DATABASE_URL", env, files) },
   };
 }
 

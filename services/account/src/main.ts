@@ -6,6 +6,7 @@ import { MessagesService } from "@countersign/proto/account/v1/messages.ts";
 import { NetworksService } from "@countersign/proto/account/v1/networks.ts";
 import { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
 import { createServiceRuntime, runService, type ServiceProcess } from "@countersign/runtime";
+import { chainNamesOf } from "@countersign/settings";
 import { openChains } from "./chain/open-chains.ts";
 import { openSigner } from "./clients/open-signer.ts";
 import { loadConfig } from "./config.ts";
@@ -44,12 +45,12 @@ const DEADLINES = {
 };
 
 async function start(service: ServiceProcess) {
-  const config = loadConfig(service.env);
+  const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);
   const { logger, clock, metrics, onClose } = runtime;
   const { passkeys, maxUserKeys, parallelCreations: parallel, collectMs, refusedRetryMs } = config;
 
-  const { chains, profiles, transactionUrl } = openChains(config.networks.values(), clock);
+  const { chains, onAdded, profiles, transactionUrl } = openChains(config.networks, clock);
   const stores = await openStores(runtime, chains, transactionUrl);
   const { stored, remembered: accounts, creations, additions, keyWatch, readings, rotations, settlements } = stores;
   const tokenState = runtime.watchTokenState();
@@ -79,10 +80,10 @@ async function start(service: ServiceProcess) {
   const rotating = { accounts, chains, rotations, signer: signer.rotation, passkeys, clock, logger };
   const reconcile = reconcileServerKeyRotation(rotating);
   const following = { keyWatch, readings, settlements, budgetSigner: signer.budgets };
-  startChainJobs(runtime, config, { ...rotating, reconcile, ...following });
+  startChainJobs(runtime, config, { ...rotating, onAdded, reconcile, ...following });
 
   const { wake: wakeRunner } = runner;
-  const chainNames = new Set(chains.keys());
+  const chainNames = chainNamesOf(config.networks);
   const deploy = deployAccount({ store: stored, clock, chainNames, wakeRunner, waitForEnd: waiters.wait });
   const link = linkParent({ store: writingParents(stored, accounts), chains, clock });
   const unknownTransaction = unknownTransactions(rememberFirstAsked());

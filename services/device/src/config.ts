@@ -1,7 +1,16 @@
-import { dialAddress, type Env, listenAddress, loadEnv, serviceEnv, sharedSettings } from "@countersign/runtime";
-import { loadPasskeys } from "@countersign/settings";
+import {
+  dialAddress,
+  type Env,
+  listenAddress,
+  loadEnv,
+  readOnce,
+  serviceEnv,
+  sharedSettings,
+  watchDatabaseUrl,
+} from "@countersign/runtime";
+import { watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
-import { notifyConfig, notifyEnv } from "./notices/config.ts";
+import { notifyEnv, watchNotifyConfig } from "./notices/config.ts";
 
 const positive = z.coerce.number().int().positive();
 
@@ -25,7 +34,7 @@ const schema = serviceEnv.extend({
 });
 
 /** Returns the device service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
-export function loadConfig(env: Env) {
+export function loadConfig(env: Env, files = readOnce) {
   const settings = loadEnv(schema, env, { prefix: "DEVICE_" });
   return {
     ...sharedSettings(settings),
@@ -36,15 +45,15 @@ export function loadConfig(env: Env) {
       signer: settings.CS_SIGNER_ADDRESS,
     },
     // The relying parties whose passkeys' assertions are accepted.
-    passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
+    passkeys: watchPasskeys(files, settings.CS_PASSKEYS_FILE),
     maxDevices: settings.DEVICE_MAX_DEVICES * settings.DEVICE_LIMIT_SCALE,
     twoFactorLimits: {
       pending: settings.DEVICE_MAX_PENDING_TWO_FACTOR * settings.DEVICE_LIMIT_SCALE,
       // Protects the account and not the service: the same in development.
       rejections: settings.DEVICE_MAX_TWO_FACTOR_REJECTIONS,
     },
-    notify: notifyConfig(settings),
+    notify: watchNotifyConfig(files, settings),
     geoIpFile: settings.DEVICE_GEOIP_FILE,
-    secrets: { databaseUrl: settings.DEVICE_DATABASE_URL },
+    secrets: { databaseUrl: watchDatabaseUrl("DEVICE_DATABASE_URL", env, files) },
   };
 }

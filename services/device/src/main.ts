@@ -28,7 +28,7 @@ import { onKeyRevoked } from "./subscribers/key-revoked.ts";
 import { recordSession } from "./subscribers/session-created.ts";
 
 async function start(service: ServiceProcess) {
-  const config = loadConfig(service.env);
+  const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);
   const { clock, logger, metrics, nats, onClose } = runtime;
   const { maxDevices, passkeys } = config;

@@ -1,4 +1,13 @@
-import { dialAddress, type Env, listenAddress, loadEnv, serviceEnv, sharedSettings } from "@countersign/runtime";
+import {
+  dialAddress,
+  type Env,
+  listenAddress,
+  loadEnv,
+  readOnce,
+  serviceEnv,
+  sharedSettings,
+  watchDatabaseUrl,
+} from "@countersign/runtime";
 import { z } from "zod";
 
 const positive = z.coerce.number().int().positive();
@@ -18,7 +27,7 @@ const schema = serviceEnv.extend({
 });
 
 /** Returns the key service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
-export function loadConfig(env: Env) {
+export function loadConfig(env: Env, files = readOnce) {
   const settings = loadEnv(schema, env, { prefix: "KEY_" });
   return {
     ...sharedSettings(settings),
@@ -30,6 +39,6 @@ export function loadConfig(env: Env) {
     },
     maxUserKeys: settings.KEY_MAX_USER_KEYS * settings.KEY_LIMIT_SCALE,
     alertAfterMs: settings.KEY_ALERT_AFTER_MS,
-    secrets: { databaseUrl: settings.KEY_DATABASE_URL },
+    secrets: { databaseUrl: watchDatabaseUrl("KEY_DATABASE_URL", env, files) },
   };
 }

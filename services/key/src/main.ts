@@ -19,7 +19,7 @@ const REGISTRATION_CHAIN_READ_MS = 3_500;
 const UNREGISTERED_KEYS_MS = 1_000;
 
 async function start(service: ServiceProcess) {
-  const config = loadConfig(service.env);
+  const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);
   const { clock, logger } = runtime;
   const newId = () => uuidv7(clock);

@@ -1,21 +1,50 @@
-import { asOutsidePort, type Clock } from "@countersign/core";
+import { asOutsidePort, type Clock, type Watched } from "@countersign/core";
 import { createAccessApi } from "@countersign/flow";
-import type { Network } from "@countersign/settings";
+import type { Network, Networks } from "@countersign/settings";
+import type { ProfileLookup } from "../domain/accounts/profiles.ts";
 import { createFlowChain } from "./flow.ts";
 import { createFlowNames } from "./flow-names.ts";
 import { createProfiles } from "./known-profiles.ts";
 
-/** Opens the configured chains, the names and pictures of their accounts, and links to their transactions. */
-export function openChains(networks: Iterable<Network>, clock: Clock) {
-  const opened = [...networks].map((network) => {
+type Chain = ReturnType<typeof createFlowChain>;
+
+/**
+ * Opens the configured chains, the names and pictures of their accounts, and links to their transactions. The
+ * map of chains follows the networks.
+ */
+export function openChains(networks: Watched<Networks>, clock: Clock) {
+  const chains = new Map<string, Chain>();
+  const lookups = new Map<string, ProfileLookup>();
+  const opened = new Map<string, string>();
+  const listeners: ((chainName: string) => void)[] = [];
+
+  const open = (network: Network): void => {
+    const { chainName } = network;
+    const settings = JSON.stringify(network);
+    if (opened.get(chainName) === settings) return;
+    opened.set(chainName, settings);
     const access = createAccessApi({ baseUrl: network.accessNode });
-    const chain = asOutsidePort("chain", createFlowChain(network, access), { transactionUrl: false });
-    return { chain, names: createFlowNames(network, access) };
-  });
-  const chains = new Map(opened.map(({ chain }) => [chain.chainName, chain]));
-  const lookups = new Map(opened.flatMap(({ chain, names }) => (names ? [[chain.chainName, names] as const] : [])));
+    chains.set(chainName, asOutsidePort("chain", createFlowChain(network, access), { transactionUrl: false }));
+    const names = createFlowNames(network, access);
+    if (names) lookups.set(chainName, names);
+    else lookups.delete(chainName);
+  };
+  const close = (chainName: string): void => {
+    for (const map of [chains, lookups, opened]) map.delete(chainName);
+  };
+  const follow = (wanted: Networks): void => {
+    const added = [...wanted.keys()].filter((name) => !chains.has(name));
+    for (const name of chains.keys()) if (!wanted.has(name)) close(name);
+    for (const network of wanted.values()) open(network);
+    for (const name of added) for (const listener of listeners) listener(name);
+  };
+  follow(networks.current());
+  networks.onChange(follow);
+
   return {
-    chains,
+    chains: chains as ReadonlyMap<string, Chain>,
+    /** Calls `listener` with the name of each chain that is added later. */
+    onAdded: (listener: (chainName: string) => void) => void listeners.push(listener),
     profiles: createProfiles({ lookups, clock }),
     transactionUrl: (chainName: string, id: string) => chains.get(chainName)?.transactionUrl(id) ?? "",
   };

@@ -26,12 +26,12 @@ export const chainReport = command({
     const since = readSince(this.usage, values.since);
     const config = loadConfig(env);
     const { signal } = new AbortController();
-    const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl, 1) });
+    const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl.current(), 1) });
     const lines: object[] = [];
     try {
       const chains = new Map<string, Chain>();
       const changed = new Map<string, { chainName: string; address: string; ours: ReadonlySet<number> }>();
-      for (const network of config.networks.values()) {
+      for (const network of config.networks.current().values()) {
         const access = createAccessApi({ baseUrl: network.accessNode });
         const chain = createFlowChain(network, access);
         const { chainName } = chain;

@@ -34,7 +34,7 @@ export const restore = command({
     const { networks } = loadConfig(env);
     await runRestore("account", env, stated, async (postgres) => {
       const prisma = new PrismaClient({ adapter: postgres.adapter });
-      for (const network of networks.values()) {
+      for (const network of networks.current().values()) {
         const chain = createFlowChain(network, createAccessApi({ baseUrl: network.accessNode }));
         const { chainName, evmChainId } = chain;
         const ofChain = found.filter((each) => each.chainName === chainName);

@@ -5,7 +5,7 @@ import { type SettleBudgetsOptions, type SettlementChain, settleBudgets } from "
 import { type KeyWatchChain, type WatchKeysOptions, watchKeys } from "../domain/chain-watch/watch-keys.ts";
 import type { ChainReadings, Leases, ObservedChain } from "../domain/ports.ts";
 import { createAlertCounter } from "../metrics.ts";
-import { followChains } from "./chain-follower.ts";
+import { followChains, forEachChain } from "./chain-follower.ts";
 import { observeChain } from "./observe-chain.ts";
 import { type OpenRotationsOptions, reconcileOpenRotations } from "./reconcile-open-rotations.ts";
 import { reportAlerts } from "./report-alerts.ts";
@@ -18,6 +18,7 @@ const STUCK_MS = 10_000;
 
 export interface ChainJobsOptions extends OpenRotationsOptions {
   readonly chains: ReadonlyMap<string, KeyWatchChain & ObservedChain & SettlementChain>;
+  readonly onAdded?: (start: (chainName: string) => void) => void;
   readonly keyWatch: WatchKeysOptions["store"] & Leases;
   readonly readings: ChainReadings;
   readonly settlements: SettleBudgetsOptions["store"] & Leases;
@@ -35,8 +36,8 @@ export function startChainJobs(
   options: ChainJobsOptions,
 ): void {
   const { clock, every, logger, metrics } = runtime;
-  const { chains, keyWatch, readings, settlements, budgetSigner } = options;
-  const following = { every, chains, owner: uuidv4(), clock };
+  const { chains, onAdded, keyWatch, readings, settlements, budgetSigner } = options;
+  const following = { every, chains, ...(onAdded && { onAdded }), owner: uuidv4(), clock };
   const raised = reportAlerts({ logger, counter: createAlertCounter(metrics, chains.keys(), config.alertActions) });
   const watching = { store: keyWatch, actions: config.alertActions, raised };
   followChains({
@@ -67,17 +68,16 @@ export function startChainJobs(
     pollMs: ROTATIONS_MS,
   });
   const observe = observeChain(readings, metrics, clock);
-  for (const chain of chains.values()) {
+  forEachChain(following, (chainName) => {
     // The watch of the chain's keys renews the lease. After a failure the next read is no sooner.
-    every(OPEN_SAGAS_MS, `metrics of ${chain.chainName}`, async (signal) => {
+    every(OPEN_SAGAS_MS, `metrics of ${chainName}`, async (signal) => {
       const now = clock.now();
       const lease = { owner: following.owner, now, until: now };
-      if (await keyWatch.mayLease(chain.chainName, lease)) await observe(chain, signal);
+      const chain = chains.get(chainName);
+      if (chain && (await keyWatch.mayLease(chainName, lease))) await observe(chain, signal);
     });
-  }
-  for (const chainName of chains.keys()) {
-    every(STUCK_MS, `stuck server key rotations of ${chainName}`, (signal) =>
-      reconcileOpen(chainName, signal, new Date(clock.now().getTime() - STUCK_MS)),
-    );
-  }
+    every(STUCK_MS, `stuck server key rotations of ${chainName}`, async (signal) => {
+      if (chains.has(chainName)) await reconcileOpen(chainName, signal, new Date(clock.now().getTime() - STUCK_MS));
+    });
+  });
 }

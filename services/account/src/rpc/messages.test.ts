@@ -1,3 +1,4 @@
+import { unchanging } from "@countersign/core";
 import type { HybridCustodyNetwork } from "@countersign/flow";
 import type { MessagesService } from "@countersign/proto/account/v1/messages.ts";
 import type { NetworksService } from "@countersign/proto/account/v1/networks.ts";
@@ -84,7 +85,7 @@ describe("ListNetworks", () => {
       ...more,
     }) as Network;
   const list = (networks: Network[]) =>
-    networksHandlers(new Map(networks.map((each) => [each.chainName, each]))).listNetworks(
+    networksHandlers(unchanging(new Map(networks.map((each) => [each.chainName, each])))).listNetworks(
       {},
       call as Parameters<Handlers<NetworksService>["listNetworks"]>[1],
     );

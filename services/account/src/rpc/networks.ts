@@ -1,10 +1,15 @@
+import type { Watched } from "@countersign/core";
 import type { NetworksService } from "@countersign/proto/account/v1/networks.ts";
 import type { Handlers } from "@countersign/rpc";
-import type { Network } from "@countersign/settings";
+import type { Networks } from "@countersign/settings";
 
 /** Handles account.v1.Networks: what clients may know of the configured networks. */
-export function networksHandlers(networks: ReadonlyMap<string, Network>): Handlers<NetworksService> {
-  const described = [...networks.values()]
+export const networksHandlers = (networks: Watched<Networks>): Handlers<NetworksService> => ({
+  listNetworks: async () => ({ networks: described(networks.current()) }),
+});
+
+const described = (networks: Networks) =>
+  [...networks.values()]
     .sort((a, b) => (a.chainName < b.chainName ? -1 : 1))
     .map((network) => ({
       chainName: network.chainName,
@@ -14,5 +19,3 @@ export function networksHandlers(networks: ReadonlyMap<string, Network>): Handle
       paymaster: Buffer.from(network.paymaster.address, "hex"),
       explorerUrl: network.explorerTransactionUrl,
     }));
-  return { listNetworks: async () => ({ networks: described }) };
-}

@@ -21,12 +21,18 @@ export async function openStores(
   transactionUrl: (chainName: string, id: string) => string,
 ) {
   const { prisma, postgres } = await runtime.database(PrismaClient);
-  for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
+  const ensureKeys = async () => {
+    for (const { chainName, creator } of chains.values()) await ensureProposalKeys(prisma, chainName, creator.keyCount);
+  };
+  await ensureKeys();
   const stored = asPort("accounts", postgresAccountStore(prisma, postgres));
-  const remembered = rememberAccounts(stored.find, [...chains.keys()]);
+  const remembered = rememberAccounts(stored.find, () => chains.keys());
   const firstKeyId = (chainName: string) => chains.get(chainName)?.creator.firstKeyId;
   const deleteExpired = deleteExpiredRows(postgres);
-  runtime.every(HOUSEKEEPING_MS, "housekeeping", () => deleteExpired(runtime.clock.now()));
+  runtime.every(HOUSEKEEPING_MS, "housekeeping", async () => {
+    await ensureKeys();
+    return deleteExpired(runtime.clock.now());
+  });
   return {
     stored,
     remembered,

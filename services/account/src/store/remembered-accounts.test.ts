@@ -25,11 +25,14 @@ const deployed = (...chainNames: string[]): AccountDeployment => ({
 const chains = ["flow", "flow-other"];
 /** One replica, of the database that the state is. */
 function remembered(state = { reads: 0, answer: deployed(...chains), duringRead: async () => {} }) {
-  const accounts = rememberAccounts(async () => {
-    state.reads += 1;
-    await state.duringRead();
-    return state.answer;
-  }, chains);
+  const accounts = rememberAccounts(
+    async () => {
+      state.reads += 1;
+      await state.duringRead();
+      return state.answer;
+    },
+    () => chains,
+  );
   return { state, accounts };
 }
 

@@ -20,11 +20,11 @@ export const writingParents = (
  * Caches accounts that are on every chain, for half a second: their parents alone change. One request of a
  * person makes several reads.
  */
-export const rememberAccounts = (find: AccountStore["find"], chainNames: readonly string[]) =>
+export const rememberAccounts = (find: AccountStore["find"], chainNames: () => Iterable<string>) =>
   createRecentReads(
     find,
     (found: AccountDeployment | undefined) =>
       found !== undefined &&
-      chainNames.every((name) => found.account.addresses.some(({ chainName }) => chainName === name)),
+      [...chainNames()].every((name) => found.account.addresses.some(({ chainName }) => chainName === name)),
     MAX_ACCOUNTS,
   );

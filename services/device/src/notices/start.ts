@@ -1,4 +1,4 @@
-import { asOutsidePort, type Clock, type Logger } from "@countersign/core";
+import { asOutsidePort, type Clock, type Logger, type Watched } from "@countersign/core";
 import { type NatsLink, startConsumer } from "@countersign/events";
 import type { Event } from "@countersign/proto/events/v1/events.ts";
 import { type Metrics, startPeriodicJob } from "@countersign/runtime";
@@ -18,7 +18,8 @@ export interface NotificationsOptions {
   nats: NatsLink;
   logger: Logger;
   metrics: Metrics;
-  config: NotifyConfig;
+  /** May change: pushes and mails then use other credentials. */
+  config: Watched<NotifyConfig>;
   devices: Pick<DeviceStore, "listLive">;
   requests: Pick<TwoFactorStore, "find">;
   deliveries: Deliveries & DeliveryStore & PushTokens;
@@ -32,13 +33,14 @@ const MAX_CONCURRENT_EVENTS = 100;
 const HOUR_MS = 3_600_000;
 /** Longer than an event can be delivered again: the stream keeps events for a week. */
 const DELIVERY_RETENTION_MS = 8 * 24 * HOUR_MS;
+/** Milliseconds for which pushes and mails may be under way with credentials that were replaced. */
+const REPLACED_MS = 60_000;
 
 /** Starts the consumers that push two-factor requests and send notices by push and e-mail. */
 export function startNotifications(options: NotificationsOptions): { close(): Promise<void> } {
   const { config, devices, requests, deliveries, findEmail, recordUse, clock, nats, metrics } = options;
   const logger = options.logger.child({ component: "notifications" });
-  const adapters = loadPushAdapters(config.push, { clock, logger });
-  const mailer = mailerOf(config.mail, options);
+  const { adapters, mailer, closeOutside } = openOutside(config, { clock, logger });
   const push = pushDevices({ adapters, tokens: deliveries, deliveries, clock, logger });
   const send = sendNotice({ devices, deliveries, push, mailer, findEmail, clock, logger });
   const common = { nats, logger, metrics, concurrency: MAX_CONCURRENT_EVENTS };
@@ -64,13 +66,46 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
     async close() {
       await forgetting.close();
       await Promise.all(consumers.map((consumer) => consumer.close()));
-      await Promise.all(Object.values(adapters).map((adapter) => adapter?.close()));
-      mailer?.close();
+      await closeOutside();
     },
   };
 }
 
-function mailerOf(config: NotifyConfig["mail"], { logger }: Pick<NotificationsOptions, "logger">): Mailer | undefined {
+/** Opens the services of pushes and mails, and others when the configuration changes. */
+function openOutside(config: Watched<NotifyConfig>, { clock, logger }: { clock: Clock; logger: Logger }) {
+  const open = ({ push, mail }: NotifyConfig) => ({
+    adapters: loadPushAdapters(push, { clock, logger }),
+    mailer: mailerOf(mail, logger),
+  });
+  const close = async ({ adapters, mailer }: ReturnType<typeof open>): Promise<void> => {
+    await Promise.all(Object.values(adapters).map((adapter) => adapter?.close()));
+    mailer?.close();
+  };
+  let opened = open(config.current());
+  config.onChange((changed) => {
+    const before = opened;
+    opened = open(changed);
+    setTimeout(() => void close(before), REPLACED_MS).unref();
+  });
+  return {
+    adapters: {
+      get apns() {
+        return opened.adapters.apns;
+      },
+      get fcm() {
+        return opened.adapters.fcm;
+      },
+    },
+    // Whether there is one is a setting, which does not change.
+    mailer: opened.mailer && {
+      send: (mail: Parameters<Mailer["send"]>[0]) => opened.mailer!.send(mail),
+      close: () => undefined,
+    },
+    closeOutside: () => close(opened),
+  };
+}
+
+function mailerOf(config: NotifyConfig["mail"], logger: Logger): Mailer | undefined {
   if (config === undefined) return undefined;
   const mailer = config === "log" ? createLogMailer(logger) : createSmtpMailer({ ...config, logger });
   return asOutsidePort("mail", mailer, { close: false });
