@@ -113,12 +113,19 @@ describe("the chart", () => {
     expect(ofKind(objects, "Secret")).toEqual([]);
   });
 
-  it("rolls every replica when the configuration changes, and none when only the policy does", () => {
-    const checksums = (values: Record<string, unknown>) =>
-      workloads(render(values)).flatMap(({ spec }) => spec.template.metadata.annotations?.["checksum/config"] ?? []);
-    expect(new Set(checksums({}))).toHaveProperty("size", 1);
-    expect(checksums({ networks: [{ chainName: "flow-mainnet" }] })).not.toEqual(checksums({}));
-    expect(checksums({ policy: { version: "1" } })).toEqual(checksums({ policy: { version: "2" } }));
+  it("restarts nothing when configuration or policy changes: processes take changed files", () => {
+    const pods = (values: Record<string, unknown>) => workloads(render(values)).map(({ spec }) => spec.template);
+    expect(pods({ networks: [{ chainName: "flow-mainnet" }], providers: [{ name: "a" }] })).toEqual(pods({}));
+    expect(pods({ policy: { version: "1" } })).toEqual(pods({ policy: { version: "2" } }));
+    expect(pods({ logLevel: "debug" })).not.toEqual(pods({}));
+  });
+
+  it("mounts secrets and configuration as directories, which Kubernetes keeps up to date", () => {
+    const mounts = workloads(render()).flatMap(({ spec }) =>
+      spec.template.spec.containers.flatMap(({ volumeMounts = [] }: { volumeMounts?: object[] }) => volumeMounts),
+    );
+    expect(mounts.length).toBeGreaterThan(10);
+    expect(mounts.filter((mount) => "subPath" in mount)).toEqual([]);
   });
 
   it("spreads, disrupts and scales each process by itself", () => {

@@ -8,12 +8,10 @@
 {{- $process := index $values.processes $name -}}
 metadata:
   labels: {{- include "countersign.labels" (list $root $name) | nindent 4 }}
-  annotations:
-    # A process reads its files when it starts. The policy is not among them: changes apply at once.
-    checksum/config: {{ include "countersign.config" $root | sha256sum }}
-    {{- with $values.podAnnotations }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
+  {{- /* No checksum of the configuration: a process takes a changed file without a restart. */}}
+  {{- with $values.podAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   {{- include "countersign.podCommon" (list $root) | nindent 2 }}
   serviceAccountName: {{ $fullname }}-{{ $name }}
