@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "@countersign/build/paths.ts";
-import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
+import { type RunningStack, type StackOptions, startStack } from "@countersign/local-stack/stack.ts";
 import { beginWith, removeState } from "@countersign/local-stack/testing/stack-template.ts";
 import { inject } from "vitest";
 import { type Controller, startController } from "./controller.ts";
@@ -45,19 +45,27 @@ function mixedVersions(name: string): string {
   return other && name.endsWith("-2") ? other : root;
 }
 
-/** Starts a stack for one test file: `replicas` of every program, which report their fault points. */
+/**
+ * Starts a stack for one test file: `replicas` of every program, which report their fault points. `prepare`
+ * gets the state directory and returns further options.
+ */
 export async function startFaultStack(
   settings: Record<string, string> = {},
   replicas = 2,
   checkoutOf: (process: string) => string = mixedVersions,
+  prepare: (
+    stateDir: string,
+  ) => Pick<StackOptions, "databaseUrlFiles"> & { settings?: Record<string, string> } = () => ({}),
 ): Promise<FaultStack> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-faults-"));
   await beginWith(inject("stackTemplate"), stateDir);
+  const { settings: more, ...options } = prepare(stateDir);
   const controller = await startController(join(stateDir, "faults.sock"));
   // A program refuses unknown settings that begin with its own name, and ignores those of other programs.
-  const extraEnvironment = () => ({ CS_FAULT_POINTS: controller.path, ...QUICK_START, ...settings });
+  const extraEnvironment = () => ({ CS_FAULT_POINTS: controller.path, ...QUICK_START, ...settings, ...more });
   const say = (line: string) => console.log(`stack: ${line}`);
   const running = await startStack({
+    ...options,
     stateDir,
     freePorts: true,
     throwAway: true,

@@ -51,15 +51,16 @@ async function writeKey(path: string, key: webcrypto.CryptoKey): Promise<void> {
   writeFileSync(path, x509.PemConverter.encode(der, "PRIVATE KEY"), { mode: 0o600 });
 }
 
-function validity(): { serialNumber: string; notBefore: Date; notAfter: Date } {
+function validity(lifeMs = lifetimeDays * day): { serialNumber: string; notBefore: Date; notAfter: Date } {
   return {
     serialNumber: `00${randomBytes(15).toString("hex")}`,
     notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + lifetimeDays * day),
+    notAfter: new Date(Date.now() + lifeMs),
   };
 }
 
-async function makeAuthority(certPath: string, keyPath: string): Promise<void> {
+/** Creates an authority and writes its certificate and its key. */
+export async function makeAuthority(certPath: string, keyPath: string): Promise<void> {
   const keys = (await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as Keys;
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     ...validity(),
@@ -76,19 +77,26 @@ async function makeAuthority(certPath: string, keyPath: string): Promise<void> {
   writeFileSync(certPath, `${certificate.toString("pem")}\n`);
 }
 
-async function readAuthority(certPath: string, keyPath: string) {
+/** Reads an authority, to issue certificates. */
+export async function readAuthority(certPath: string, keyPath: string) {
   const der = x509.PemConverter.decodeFirst(readFileSync(keyPath, "utf8"));
   const key = await webcrypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
   return { certificate: new x509.X509Certificate(readFileSync(certPath, "utf8")), key };
 }
 
-async function makeLeaf(name: string, files: TlsFiles, authority: Awaited<ReturnType<typeof readAuthority>>) {
+/** Issues a certificate and writes it with its key. Default: for 90 days. */
+export async function makeLeaf(
+  name: string,
+  files: Pick<TlsFiles, "cert" | "key">,
+  authority: Awaited<ReturnType<typeof readAuthority>>,
+  lifeMs?: number,
+): Promise<void> {
   const keys = (await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as Keys;
   const names: x509.JsonGeneralNames = [{ type: "dns", value: internalName(name) }];
   // NATS is dialled by the address that stack.json names.
   if (name === "nats") names.push({ type: "dns", value: "localhost" }, { type: "ip", value: "127.0.0.1" });
   const certificate = await x509.X509CertificateGenerator.create({
-    ...validity(),
+    ...validity(lifeMs),
     subject: `CN=${internalName(name)}`,
     issuer: authority.certificate.subject,
     publicKey: keys.publicKey,

@@ -1,9 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { compileCacheDir, root, type ServiceName, services } from "@countersign/build/paths.ts";
 import { HEAP_OPTIONS } from "@countersign/runtime/node-flags.ts";
 import { tlsFiles } from "./certificates.ts";
 import { chainNodesOf, readNetworks, writeNetworks } from "./networks.ts";
+import { writePrivate } from "./secrets.ts";
 import type { Ports } from "./settings.ts";
 
 export type ProgramName = ServiceName | "gateway";
@@ -18,6 +19,8 @@ export interface EnvironmentInput {
   natsUrl: string;
   networksFile: string;
   databaseUrl(service: ServiceName): string;
+  /** Whether services read it from a file, which may change: `databaseUrlFile`. */
+  databaseUrlFiles?: boolean | undefined;
   /** The address at which `caller` reaches `address` (host:port): a test may put a proxy between them. */
   addressOf?: AddressOf | undefined;
   /** Further variables of a process. */
@@ -130,6 +133,23 @@ function chainNodesFile(process: string, networksFile: string, stateDir: string)
   return file;
 }
 
+/** Returns the file with a service's connection string, where a stack has such files. */
+export const databaseUrlFile = (stateDir: string, service: ServiceName): string =>
+  join(stateDir, "keys", `${service}-database-url`);
+
+function databaseSetting(
+  service: ServiceName,
+  url: string,
+  { databaseUrlFiles, stateDir }: EnvironmentInput,
+): Record<string, string> {
+  const variable = `${service.toUpperCase()}_DATABASE_URL`;
+  if (!databaseUrlFiles) return { [variable]: url };
+  const file = databaseUrlFile(stateDir, service);
+  // A process that starts again finds the file as it is now.
+  if (!existsSync(file)) writePrivate(file, url);
+  return { [`${variable}_FILE`]: file };
+}
+
 /** Returns the whole environment of a process: the same settings as in the cluster, with local values. */
 export async function serviceEnvironment(
   name: ProgramName,
@@ -162,7 +182,7 @@ export async function serviceEnvironment(
     // Tests and demos do in seconds what a person does in a day. The gateway has neither limits nor a
     // database.
     ...(limited.includes(name) ? { [`${prefix}_LIMIT_SCALE`]: "100" } : {}),
-    ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: await routeUrl("postgres", input.databaseUrl(name)) }),
+    ...(name === "gateway" ? {} : databaseSetting(name, await routeUrl("postgres", input.databaseUrl(name)), input)),
     AUTH_ISSUER: input.gateway,
     ...(name === "gateway" && {
       ...allowedOrigins(input.allowedOrigins),

@@ -60,6 +60,8 @@ export interface StackOptions {
   programs?: readonly ProgramName[];
   /** Routes a hop through something else, for tests. */
   addressOf?: AddressOf;
+  /** Whether services read their connection strings from files, which may change. */
+  databaseUrlFiles?: boolean;
   /** Further variables of a service's or gateway's process, for tests. */
   extraEnvironment?: (process: string) => Record<string, string>;
   /**
@@ -321,6 +323,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     natsUrl,
     networksFile: files.networks,
     databaseUrl,
+    databaseUrlFiles: options.databaseUrlFiles,
     addressOf,
     extraEnvironment,
   };
