@@ -1,7 +1,9 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import type { Watched } from "@countersign/core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
+import type { ChainNodes } from "./chain-nodes-file.ts";
 
 const ID = "0f".repeat(32);
 const KEY = "the-providers-key";
@@ -254,5 +256,28 @@ describe("requests to a chain node", () => {
     await limited.stop();
     expect(statuses.map(({ status }) => status)).toContain(429);
     expect(statuses.at(-1)!.headers.get("retry-after")).toMatch(/^\d+$/);
+  });
+
+  it("go to another node with another key when the file changes, without a restart", async () => {
+    const at = (headers: Record<string, string>): ChainNodes =>
+      new Map([["flow-test", { url: `http://127.0.0.1:${port(node)}`, headers }]]);
+    let current = at({ "x-api-key": "one" });
+    const nodes: Watched<ChainNodes> = {
+      current: () => current,
+      onChange: () => () => undefined,
+      refresh: () => undefined,
+    };
+    const changing = await startTestGateway({ chainNodes: nodes });
+    const keySent = async () => {
+      await changing.send("GET", BLOCKS, { token: "full" });
+      return seen.at(-1)!.headers["x-api-key"];
+    };
+    const keys = [await keySent()];
+    current = at({ "x-api-key": "two" });
+    keys.push(await keySent());
+    current = new Map();
+    const removed = await changing.send("GET", BLOCKS, { token: "full" });
+    await changing.stop();
+    expect([...keys, removed.status]).toEqual(["one", "two", 400]);
   });
 });

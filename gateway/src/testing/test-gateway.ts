@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { AppError, systemClock, type VerifiedToken } from "@countersign/core";
+import { AppError, systemClock, type VerifiedToken, type Watched } from "@countersign/core";
 import { createLogger } from "@countersign/runtime";
-import type { ChainNode } from "../chain-nodes/chain-nodes-file.ts";
+import type { ChainNode, ChainNodes } from "../chain-nodes/chain-nodes-file.ts";
 import { createChainProxy } from "../chain-nodes/chain-proxy.ts";
 import { createApp, type ObserveRequest, type Page } from "../http/app.ts";
 import type { TokenVerifier } from "../http/authenticate.ts";
@@ -32,9 +32,12 @@ export interface TestGatewayOptions {
   heartbeatMs?: number;
   pages?: Page[];
   observe?: ObserveRequest;
-  chainNodes?: Record<string, ChainNode>;
+  chainNodes?: Record<string, ChainNode> | Watched<ChainNodes>;
   chainRequestsPerMinute?: number;
 }
+
+const nodesOf = (nodes: TestGatewayOptions["chainNodes"] = {}): ChainNodes | Watched<ChainNodes> =>
+  "onChange" in nodes ? (nodes as Watched<ChainNodes>) : new Map(Object.entries(nodes));
 
 /** The whole HTTP application on a free port, with fake services behind it. */
 export async function startTestGateway(options: TestGatewayOptions = {}) {
@@ -46,7 +49,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
   const app = createApp({
     routes,
     chainProxy: createChainProxy({
-      nodes: new Map(Object.entries(options.chainNodes ?? {})),
+      nodes: nodesOf(options.chainNodes),
       verifier: fakeVerifier,
       clock: systemClock,
       logger,

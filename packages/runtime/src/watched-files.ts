@@ -212,6 +212,7 @@ export function watchFiles({ logger, metrics, intervalMs = 1_000 }: FilesOptions
   function add<T>(name: string, entry: Entry<T>): WatchedFile<T> {
     entries.set(name, entry as unknown as Entry<never>);
     inUse(name);
+    for (const outcome of ["loaded", "refused"]) changes.inc({ file: name, outcome }, 0);
     return entry;
   }
   const job = startPeriodicJob({

@@ -1,0 +1,71 @@
+import { FixedClock, type Watched } from "@countersign/core";
+import type { Network, Networks } from "@countersign/settings";
+import { expect, it } from "vitest";
+import { followChains } from "../jobs/chain-follower.ts";
+import { openChains } from "./open-chains.ts";
+
+const network = (chainName: string, change: Partial<Network> = {}) =>
+  ({
+    chainName,
+    chainType: "flow",
+    network: "emulator",
+    evmChainId: 646,
+    accessNode: "http://127.0.0.1:1",
+    evmContract: "f8d6e0586b0a20c7",
+    creator: { address: "f8d6e0586b0a20c7", keyCount: 8 },
+    paymaster: { address: "f8d6e0586b0a20c7", keyId: 0 },
+    explorerTransactionUrl: "https://explorer.example/{id}",
+    ...change,
+  }) as Network;
+const named = (...networks: Network[]): Networks => new Map(networks.map((each) => [each.chainName, each]));
+
+it("follows the networks: changed ones are opened again, new ones get their jobs, removed ones no more work", async () => {
+  let current = named(network("a"), network("b"));
+  let follow: (networks: Networks) => void = () => undefined;
+  const watched: Watched<Networks> = {
+    current: () => current,
+    onChange: (listener) => {
+      follow = listener;
+      return () => undefined;
+    },
+    refresh: () => undefined,
+  };
+  const set = (...networks: Network[]) => {
+    current = named(...networks);
+    follow(current);
+  };
+  const { chains, onAdded, transactionUrl } = openChains(watched, new FixedClock());
+  const jobs = new Map<string, () => Promise<unknown>>();
+  const rounds: unknown[] = [];
+  followChains({
+    every: (_ms, job, run) => void jobs.set(job, () => run(new AbortController().signal)),
+    job: "watch",
+    chains,
+    onAdded,
+    leases: { mayLease: async () => true },
+    owner: "",
+    round: async (chain) => {
+      rounds.push(chain);
+      return false;
+    },
+    clock: new FixedClock(),
+    pollMs: 1_000,
+  });
+  const { a, b } = Object.fromEntries(chains);
+  set(network("a"), network("b", { explorerTransactionUrl: "https://other.example/{id}" }), network("c"));
+  expect([chains.get("a") === a, chains.get("b") === b, transactionUrl("b", "x")]).toEqual([
+    true,
+    false,
+    "https://other.example/x",
+  ]);
+  expect([...jobs.keys()]).toEqual(["watch of a", "watch of b", "watch of c"]);
+  await jobs.get("watch of b")!();
+  expect(rounds).toEqual([chains.get("b")]);
+  set(network("a"));
+  await jobs.get("watch of b")!();
+  expect([rounds.length, chains.has("b")]).toEqual([1, false]);
+  // It has its job already.
+  set(network("a"), network("b"));
+  await jobs.get("watch of b")!();
+  expect([rounds.length, jobs.size]).toEqual([2, 3]);
+});
