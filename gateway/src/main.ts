@@ -1,6 +1,6 @@
 import { createTokenVerifier, watchTokenState } from "@countersign/access-tokens";
 import { asOperation, internalName } from "@countersign/core";
-import { exportCertificateExpiry, exportTokenStateAge, loadTls, runService } from "@countersign/runtime";
+import { exportCertificateExpiry, exportTokenStateAge, runService, watchTls } from "@countersign/runtime";
 import { createChainProxy } from "./chain-nodes/chain-proxy.ts";
 import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
@@ -17,7 +17,7 @@ await runService({
   isPublic: true,
   async start({ env, logger, metrics, clock, files, drainMs, signal, onClose, dependency }) {
     const config = loadConfig(env, files);
-    const tls = files.watch("tls", (read) => loadTls(config.tls, read));
+    const tls = watchTls(files, config.tls);
     exportCertificateExpiry(metrics, tls);
     const clients = createClients({ ...config, tls }, metrics);
     onClose("clients", clients.close);

@@ -1,5 +1,6 @@
 export { AppError, type FieldError, invalidField, invalidFields, isAppError } from "./app-error.ts";
 export { type Batcher, createBatcher } from "./batcher.ts";
+export { certificatesIn, createCaRemoval } from "./certificates.ts";
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
 export {

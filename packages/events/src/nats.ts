@@ -27,6 +27,8 @@ export interface NatsLink {
 const RETRY_MS = 1_000;
 const FLUSH_MS = 500;
 const CLOSE_MS = 4_000;
+/** Files that change each second must not make more and more connections. */
+const MAX_REPLACED = 2;
 /** Milliseconds for which a replaced connection stays open: its users leave it after ten seconds. */
 const REPLACED_MS = 60_000;
 
@@ -96,6 +98,7 @@ export function linkNats(options: NatsOptions): NatsLink {
   };
   /** Leaves a connection to those who still use it, for a time. */
   const retire = (connection: NatsConnection): void => {
+    for (const older of [...replaced].slice(0, -MAX_REPLACED + 1)) void older.close().catch(() => undefined);
     replaced.add(connection);
     setTimeout(() => {
       replaced.delete(connection);

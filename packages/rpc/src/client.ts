@@ -3,6 +3,7 @@ import {
   activeTrace,
   asWatched,
   backoffMs,
+  createCaRemoval,
   formatTraceParent,
   GRPC_CODES,
   inSpan,
@@ -112,7 +113,8 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
   };
   const open = () => new Client(target, channelCredentials, channelOptions);
   const connections = createConnections(open, options.replaceConnectionsAfterMs);
-  const endRenewal = tls.onChange(() => connections.renew());
+  const removesCa = createCaRemoval(tls.current());
+  const endRenewal = tls.onChange((material) => connections.renew(removesCa(material)));
   const callsClient =
     options.coalesce === true
       ? createCallsClient((input, call) => callsStream(connections, options, input, call))

@@ -105,3 +105,26 @@ it("ends streams on a connection with old certificates after a minute or two", (
     vi.useRealTimers();
   }
 });
+
+it("leaves a callee that only a removed CA had verified, though no new connection succeeds", () => {
+  vi.useFakeTimers();
+  try {
+    const connections = createConnections(open, 20_000, 60_000);
+    const stream = connections.take();
+    connections.renew(true);
+    const refuseAll = () => {
+      for (const client of clients.slice(1)) client.ready(new Error("its certificate is of the removed CA"));
+    };
+    for (let second = 0; second < 119; second += 1) {
+      refuseAll();
+      vi.advanceTimersByTime(1_000);
+    }
+    expect([stream.tooOld.aborted, connections.take().client === stream.client]).toEqual([false, true]);
+    vi.advanceTimersByTime(2_000);
+    expect([stream.tooOld.aborted, connections.take().client === stream.client]).toEqual([true, false]);
+    expect(closed()[0]).toBe(true);
+    connections.close();
+  } finally {
+    vi.useRealTimers();
+  }
+});

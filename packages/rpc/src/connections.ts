@@ -14,6 +14,8 @@ const MOVE_STREAMS_MS = 60_000;
 
 interface Entry {
   readonly client: Client;
+  /** The number of removals of a CA before it was opened. */
+  readonly generation: number;
   since: number;
   calls: number;
   /** Aborts when its streams must end. */
@@ -31,8 +33,11 @@ export interface BorrowedClient {
 /** The gRPC clients of one address, of which the newest takes the calls. */
 export interface Connections {
   take(): BorrowedClient;
-  /** Replaces the clients, because the certificates have changed; tries until the callee accepts them. */
-  renew(): void;
+  /**
+   * Replaces the clients, because the certificates have changed; tries until the callee accepts them. With
+   * `mustLeave`, no older client is used after a time: the callee may have been verified by a removed CA.
+   */
+  renew(mustLeave?: boolean): void;
   close(): void;
 }
 
@@ -54,8 +59,9 @@ export function createConnections(
   let isOutdated = false;
   let isUsed = false;
 
-  const add = (client: Client): Entry => {
-    const entry = { client, since: performance.now(), calls: 0, tooOld: new AbortController() };
+  let generation = 0;
+  const add = (client: Client, openedIn = generation): Entry => {
+    const entry = { client, generation: openedIn, since: performance.now(), calls: 0, tooOld: new AbortController() };
     entries.add(entry);
     return entry;
   };
@@ -74,6 +80,7 @@ export function createConnections(
   };
   const replace = (): void => {
     const client = open();
+    const openedIn = generation;
     const renews = isOutdated;
     next = client;
     isOutdated = false;
@@ -86,17 +93,32 @@ export function createConnections(
         isOutdated ||= renews;
       } else {
         const before = current;
-        current = add(client);
+        current = add(client, openedIn);
         closeIfUnused(before);
         if (renews) moveStreams();
       }
       if (isOutdated) setTimeout(() => void (isOutdated && renew()), RENEW_AGAIN_MS).unref();
     });
   };
-  function renew(): void {
+  /** Ends all that was opened before a removal; calls fail until the certificates in use verify the callee. */
+  const leave = (before: number): void => {
+    if (closed) return;
+    const older = [...entries].filter((entry) => entry.generation < before);
+    if (older.includes(current)) current = add(open());
+    for (const entry of older) {
+      entry.tooOld.abort();
+      entries.delete(entry);
+      entry.client.close();
+    }
+  };
+  function renew(mustLeave = false): void {
     // A client that was never used has no connection; it makes its first one with the new certificates.
     if (closed || !isUsed) return;
     isOutdated = true;
+    if (mustLeave) {
+      generation += 1;
+      setTimeout(leave, 2 * moveStreamsMs, generation).unref();
+    }
     if (next === undefined) replace();
   }
 

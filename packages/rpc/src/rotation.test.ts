@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { connect as connectTcp } from "node:net";
+import { connect as connectTls } from "node:tls";
 import type { TlsMaterial } from "@countersign/core";
 import { AccountsService, GetAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
@@ -154,6 +157,33 @@ describe("certificates", () => {
     await channelOf({ ...(await next.issue("auth")), ca: both(ours, next) })
       .client(AccountsService)
       .getAccount(request);
+  });
+
+  test("a handshake that began before a CA was removed, and ends after it, opens no connection for long", async () => {
+    await start(MOVE_MS);
+    const next = await createAuthority("New");
+    serverTls.set({ ...(await ours.issue("account")), ca: both(ours, next) });
+    const { cert, key, ca } = await ours.issue("gateway");
+    const [host, port] = address.split(":");
+    const tcp = connectTcp(Number(port), host);
+    await once(tcp, "connect");
+    // The server has begun to wait for the handshake with the certificates of now.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    serverTls.set({ ...serverTls.current(), ca: next.certificate });
+    const secure = connectTls({
+      socket: tcp,
+      cert,
+      key,
+      ca,
+      servername: "account.countersign.internal",
+      ALPNProtocols: ["h2"],
+    });
+    secure.on("error", () => undefined).resume();
+    const closedAfter = new Promise<number>((resolve) => {
+      const began = performance.now();
+      secure.once("close", () => resolve(performance.now() - began));
+    });
+    expect(await closedAfter).toBeLessThan(3 * MOVE_MS);
   });
 
   test("a caller whose certificate has expired is refused, also on the connection that it has", async () => {

@@ -59,7 +59,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const runtime: ServerRuntime = { options, peers, draining: draining.signal, runningCalls };
   const services: string[] = [];
   const rpcs: string[] = [];
-  let listener: { close(): void } | undefined;
+  let listener: Awaited<ReturnType<typeof listenTls>> | undefined;
   const unary = new Map<string, UnaryMethod>();
   const health = createHealth();
 
@@ -91,9 +91,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       if (peers.current().rule(CALLS) !== undefined) result.add(CallsService, callsHandler(runtime, unary));
       health.addTo(guarded(server, runtime));
       addReflection(guarded(server, runtime), services);
-      const listening = await listenTls(server, address, asWatched(options.tls), options.moveMs);
-      listener = listening;
-      const { port } = listening;
+      listener = await listenTls(server, address, asWatched(options.tls), options.moveMs);
+      const { port } = listener;
       health.set([...new Set(services)], true);
       logger.info({ component: "rpc", address, port }, "listening");
       return { port };
@@ -101,14 +100,17 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     async stop(drainMs = 10_000) {
       health.set([...new Set(services)], false);
       draining.abort();
-      listener?.close();
-      const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      const drained = (async () => {
+        await listener?.close();
+        await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      })();
       const timer = setTimeout(() => {
         for (const call of runningCalls.all()) call.stop();
         server.forceShutdown();
       }, drainMs);
       await drained;
       clearTimeout(timer);
+      listener?.destroy();
     },
   };
   return result;

@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
-import { splitAddress, type TlsMaterial, type Watched } from "@countersign/core";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createCaRemoval, splitAddress, type TlsMaterial, type Watched } from "@countersign/core";
 import { experimental, type Server } from "@grpc/grpc-js";
 import { certificateProvider } from "./certificate-provider.ts";
 
@@ -10,15 +9,8 @@ import { certificateProvider } from "./certificate-provider.ts";
  * streams then have half as long to end.
  */
 const MOVE_MS = 60_000;
-
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-const authoritiesOf = ({ ca }: TlsMaterial): Set<string> =>
-  new Set(
-    (ca.toString("latin1").match(PEM) ?? []).map((pem) =>
-      createHash("sha256").update(pem.replace(/\s/g, "")).digest("hex"),
-    ),
-  );
+/** Milliseconds that a handshake takes at most, as a rule. */
+const HANDSHAKE_MS = 100;
 
 /**
  * Listens on "host:port" and gives the connections to `server`, each with the certificates that are in use
@@ -28,34 +20,47 @@ const authoritiesOf = ({ ca }: TlsMaterial): Set<string> =>
 export async function listenTls(server: Server, address: string, tls: Watched<TlsMaterial>, moveMs = MOVE_MS) {
   const provider = certificateProvider(tls);
   const credentials = experimental.createCertificateProviderServerCredentials(provider, provider, true);
-  let connections = server.createConnectionInjector(credentials);
+  const create = () => ({ injector: server.createConnectionInjector(credentials), sockets: new Set<Socket>() });
+  const accepted = new Set<Socket>();
+  let connections = create();
   // The provider gives the first certificates in the next tick.
   await new Promise((resolve) => void setImmediate(resolve));
-  let trusted = authoritiesOf(tls.current());
+  const removesCa = createCaRemoval(tls.current());
   const end = tls.onChange((material) => {
-    const before = trusted;
-    trusted = authoritiesOf(material);
-    if ([...before].every((authority) => trusted.has(authority))) return;
+    if (!removesCa(material)) return;
     const older = connections;
-    connections = server.createConnectionInjector(credentials);
+    connections = create();
     setTimeout(() => {
-      older.drain(moveMs / 2);
-      setTimeout(() => older.destroy(), moveMs).unref();
+      older.injector.drain(moveMs / 2);
+      // Also one whose handshake began before the change, and has not ended yet.
+      setTimeout(() => {
+        for (const socket of older.sockets) socket.destroy();
+        older.injector.destroy();
+      }, moveMs / 2).unref();
     }, moveMs).unref();
   });
   const { host, port } = splitAddress(address);
   const listener = createServer((socket) => {
+    const { injector, sockets } = connections;
+    sockets.add(socket);
+    accepted.add(socket);
     socket.on("error", () => socket.destroy());
-    connections.injectConnection(socket);
+    socket.once("close", () => void (sockets.delete(socket) && accepted.delete(socket)));
+    injector.injectConnection(socket);
   });
   listener.listen(port, host);
   await once(listener, "listening");
   return {
     port: (listener.address() as AddressInfo).port,
-    /** Takes no further connections. */
-    close(): void {
+    /** Takes no further connections, and waits for handshakes that have begun: grpc-js does not know them. */
+    async close(): Promise<void> {
       end();
       listener.close();
+      await new Promise((resolve) => void setTimeout(resolve, HANDSHAKE_MS));
+    },
+    /** Ends connections that are left. */
+    destroy(): void {
+      for (const socket of accepted) socket.destroy();
     },
   };
 }

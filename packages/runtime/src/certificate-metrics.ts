@@ -1,7 +1,6 @@
-import type { TlsMaterial, Watched } from "@countersign/core";
+import { certificatesIn, type TlsMaterial, type Watched } from "@countersign/core";
 import { Gauge } from "prom-client";
 import type { Metrics } from "./metrics.ts";
-import { certificatesIn } from "./tls.ts";
 
 /** Returns when the first certificate of a PEM file expires, in seconds since 1970. */
 const firstExpiry = (pem: Buffer): number =>

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { loadNetworks } from "@countersign/settings";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ConfigError, dialAddress, listenAddress, loadEnv, readSecretFile } from "./config.ts";
+import { ConfigError, dialAddress, listenAddress, loadEnv, readSecretFile, watchDatabaseUrl } from "./config.ts";
+import { createMetrics } from "./metrics.ts";
+import { memoryLogger } from "./testing/memory-logger.ts";
+import { watchFiles } from "./watched-files.ts";
 
 const schema = z.object({ KEY_LISTEN: listenAddress, KEY_LIMIT: z.coerce.number().int().default(5) });
 const dir = mkdtempSync(join(tmpdir(), "countersign-config-"));
@@ -79,3 +82,30 @@ test.each(["auth", "auth:5001,auth:5002", "127.0.0.1:5001,", "127.0.0.1:5001, 12
   "%s cannot be dialled",
   (address) => expect(dialAddress.safeParse(address).success).toBe(false),
 );
+
+test("a changed connection string may have another user and password, and no other database or option", async () => {
+  const at = (user: string, place: string) => `postgresql://${user}@${place}`;
+  const place = "postgres:5432/key?sslmode=verify-full&sslrootcert=/a.crt";
+  const path = file("database-url", at("key:one", place));
+  const files = watchFiles({ logger: memoryLogger().logger, metrics: createMetrics("test", { defaults: false }) });
+  const url = watchDatabaseUrl("KEY_DATABASE_URL", { KEY_DATABASE_URL_FILE: path }, files);
+  const after = (content: string) => {
+    writeFileSync(path, content);
+    url.refresh();
+    return url.current();
+  };
+  const changed = at("key_b:two", place.replace("/a.crt", "/b.crt"));
+  expect(after(changed)).toBe(changed);
+  for (const other of [
+    at("key:one", place.replace("postgres:", "elsewhere:")),
+    at("key:one", place.replace("5432", "5433")),
+    at("key:one", place.replace("/key", "/other")),
+    at("key:one", place.replace("verify-full", "disable")),
+    at("key:one", `${place}&host=elsewhere`),
+    at("key:one", "postgres:5432/key"),
+    "no url",
+  ])
+    expect(after(other), other).toBe(changed);
+  expect(watchDatabaseUrl("KEY_DATABASE_URL", { KEY_DATABASE_URL: "x" }, files).current()).toBe("x");
+  await files.close();
+});

@@ -100,18 +100,31 @@ export const sharedSettings = (settings: z.output<typeof serviceEnv>) => ({
 
 /**
  * Returns the setting `name`, a database's connection string; the one of the file that `<name>_FILE` names
- * may change. Errors: ConfigError.
+ * may change, but not the database: half of the connections would be to another one. Errors: ConfigError.
  */
 export function watchDatabaseUrl(name: string, env: Env, files: Pick<Files, "watch">): Watched<string> {
   const path = env[`${name}_FILE`];
   if (path === undefined || path === "") return unchanging(env[name] ?? "");
+  let database: string | undefined;
   return files.watch("database-url", (read) => {
     const url = readSecretFile(path, read);
     if (!/^postgres(ql)?:/.test(url) || !URL.canParse(url)) {
       throw new ConfigError([`secret file ${path}: is not a postgresql:// URL`]);
     }
+    database ??= databaseOf(url);
+    if (databaseOf(url) !== database) {
+      throw new ConfigError([`secret file ${path}: names another database or other options, which needs a restart`]);
+    }
     return url;
   });
+}
+
+/** Returns a connection string without the user, the password and the paths of certificates. */
+function databaseOf(url: string): string {
+  const { host, pathname, searchParams } = new URL(url);
+  for (const name of ["user", "password", "sslcert", "sslkey", "sslrootcert"]) searchParams.delete(name);
+  searchParams.sort();
+  return `${host}${pathname}?${searchParams}`;
 }
 
 /** Reads a secret from a file, without the line end. Errors: ConfigError if it is missing or empty. */

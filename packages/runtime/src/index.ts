@@ -39,6 +39,6 @@ export {
 } from "./restore.ts";
 export { createSagaMetrics, OPEN_SAGAS_MS, type OpenSagas } from "./saga-metrics.ts";
 export { createServiceRuntime, type ServiceRuntime } from "./service-runtime.ts";
-export { loadTls, loadTlsFromEnv, type TlsPaths } from "./tls.ts";
+export { loadTls, loadTlsFromEnv, type TlsPaths, watchTls } from "./tls.ts";
 export { exportTokenStateAge } from "./token-state-metrics.ts";
 export { readOnce, watchFiles } from "./watched-files.ts";

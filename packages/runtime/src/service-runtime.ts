@@ -36,7 +36,7 @@ import { requireRpcs, watchPeers } from "./peers.ts";
 import { type PeriodicJobOptions, startPeriodicJob } from "./periodic-job.ts";
 import { createPoolMetrics } from "./pool-metrics.ts";
 import type { ServiceProcess } from "./process.ts";
-import { loadTls, type TlsPaths } from "./tls.ts";
+import { type TlsPaths, watchTls } from "./tls.ts";
 import { exportTokenStateAge } from "./token-state-metrics.ts";
 
 /** The settings that every service has; a service's own `loadConfig` returns them among its others. */
@@ -115,7 +115,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
   const { name, logger, metrics, clock, files, drainMs, onClose, dependency } = service;
   const { issuer, addresses } = settings;
   const { databaseUrl } = settings.secrets;
-  const tls = files.watch("tls", (read) => loadTls(settings.tls, read));
+  const tls = watchTls(files, settings.tls);
   const { onDatabaseConnection: onConnect } = exportCertificateExpiry(metrics, tls);
   const peers = watchPeers(files, settings.peersFile);
   const nats = linkNats({ natsUrl: settings.natsUrl, tls, name, logger });

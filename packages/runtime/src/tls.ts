@@ -1,20 +1,14 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { TlsMaterial } from "@countersign/core";
+import { certificatesIn, type TlsMaterial, type Watched } from "@countersign/core";
 import { ConfigError } from "./config.ts";
-import type { ReadFile } from "./files.ts";
+import type { Files, ReadFile } from "./files.ts";
 
 export interface TlsPaths {
   ca: string;
   cert: string;
   key: string;
 }
-
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-/** Returns the certificates of a PEM file. Errors: those of X509Certificate. */
-export const certificatesIn = (pem: Buffer): X509Certificate[] =>
-  (pem.toString("latin1").match(PEM) ?? []).map((each) => new X509Certificate(each));
 
 /**
  * Reads a process's certificate, key and CA. Errors: ConfigError, also where the key is not the
@@ -33,11 +27,29 @@ export function loadTls(paths: TlsPaths, readFile: ReadFile = readFileSync): Tls
   const key = parse(paths.key, () => createPrivateKey(material.key));
   const authorities = parse(paths.ca, () => certificatesIn(material.ca));
   if (authorities.length === 0) throw new ConfigError([`TLS file ${paths.ca}: has no certificate`]);
+  if (material.ca.toString("latin1").split("-----BEGIN CERTIFICATE-----").length - 1 !== authorities.length)
+    throw new ConfigError([`TLS file ${paths.ca}: a certificate is cut off`]);
   if (!own.checkPrivateKey(key)) throw new ConfigError([`TLS file ${paths.key}: is not the key of ${paths.cert}`]);
   if (own.validToDate.getTime() <= Date.now())
     throw new ConfigError([`TLS file ${paths.cert}: expired at ${own.validToDate.toISOString()}`]);
   // Written again: OpenSSL ignores all certificates after a line that is not as it should be.
   return { ...material, ca: Buffer.from(authorities.join("")) };
+}
+
+/**
+ * Watches them. A certificate with other names is refused: the process would be another caller. Errors:
+ * ConfigError.
+ */
+export function watchTls(files: Pick<Files, "watch">, paths: TlsPaths): Watched<TlsMaterial> {
+  let names: string | undefined;
+  return files.watch("tls", (read) => {
+    const material = loadTls(paths, read);
+    const { subjectAltName = "" } = new X509Certificate(material.cert);
+    names ??= subjectAltName;
+    if (subjectAltName !== names)
+      throw new ConfigError([`TLS file ${paths.cert}: is for ${subjectAltName}, and before it was for ${names}`]);
+    return material;
+  });
 }
 
 function parse<T>(path: string, work: () => T): T {

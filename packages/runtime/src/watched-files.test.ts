@@ -176,6 +176,7 @@ test("a look is possible at any time, and a listener that throws stops nobody", 
   limit.refresh();
   expect([limit.current(), calls]).toEqual([3, 1]);
   expect(log.text()).toContain("file-not-applied");
+  expect(await sample("countersign_file_refused")).toBe(1);
 });
 
 test("the first content must be valid", () => {

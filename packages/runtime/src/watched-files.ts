@@ -206,6 +206,7 @@ export function watchFiles({ logger, metrics, intervalMs = 1_000 }: FilesOptions
       logger.error({ err, event: "file-refused", file }, "a changed file is not valid; the old content stays in use");
     },
     onListenerFailed(file, err) {
+      isRefused.set({ file }, 1);
       logger.error({ err, event: "file-not-applied", file }, "a changed file could not be applied completely");
     },
   };

@@ -81,7 +81,6 @@ async function start(service: ServiceProcess) {
   observeOpenSignUps(runtime, () => stores.openSignUps([...chains]));
   runtime.every(HOUSEKEEPING_MS, "housekeeping", async () => {
     await keys.rotate();
-    await keys.reEncrypt();
     return deleteExpired(clock.now());
   });
 

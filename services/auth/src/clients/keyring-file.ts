@@ -16,5 +16,12 @@ export function loadKeyring(path: string, read?: ReadFile): Keyring {
   return keys as [Buffer, ...Buffer[]];
 }
 
-export const watchKeyring = (files: Pick<Files, "watch">, path: string): WatchedFile<Keyring> =>
-  files.watch("token-key-encryption-keys", (read) => loadKeyring(path, read));
+/** Loads it, and again when it changes; a keyring without any key of the one in use is refused. */
+export function watchKeyring(files: Pick<Files, "watch">, path: string): WatchedFile<Keyring> {
+  const keyring = files.watch("token-key-encryption-keys", (read) => loadKeyring(path, read));
+  keyring.require((changed) => {
+    if (!changed.some((key) => keyring.current().some((used) => used.equals(key))))
+      throw new ConfigError([`secret file ${path}: has none of the keys that are in use`]);
+  });
+  return keyring;
+}

@@ -3,8 +3,9 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FixedClock, type Watched } from "@countersign/core";
+import { createLogger, createMetrics, watchFiles } from "@countersign/runtime";
 import { describe, expect, it } from "vitest";
-import { type Keyring, loadKeyring } from "../clients/keyring-file.ts";
+import { type Keyring, loadKeyring, watchKeyring } from "../clients/keyring-file.ts";
 import { seal, unseal } from "./keyring.ts";
 import { createTokenKeys, type StoredTokenKey, type TokenKeyStore } from "./token-keys.ts";
 
@@ -49,6 +50,26 @@ describe("a keyring", () => {
     expect(() => loadKeyring(file)).toThrow("secret file");
     expect(() => loadKeyring(file)).not.toThrow(hex(a).slice(2));
   });
+});
+
+it("a keyring without any key of the one in use is refused", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "countersign-keyring-")), "keyring");
+  const put = (...keys: Buffer[]) => writeFileSync(path, keys.map((key) => key.toString("hex")).join("\n"));
+  put(a);
+  const files = watchFiles({
+    logger: createLogger({ name: "test", level: "silent" }),
+    metrics: createMetrics("test", { defaults: false }),
+  });
+  const keyring = watchKeyring(files, path);
+  put(b);
+  keyring.refresh();
+  expect(keyring.current()).toEqual([a]);
+  put(b, a);
+  keyring.refresh();
+  put(b);
+  keyring.refresh();
+  expect(keyring.current()).toEqual([b]);
+  await files.close();
 });
 
 describe("stored token keys", () => {

@@ -13,6 +13,9 @@ export interface TokenStores {
   readonly tokenState: TokenStateFeedOptions["store"];
 }
 
+/** Milliseconds between two looks at what encrypts the token keys. */
+const RE_ENCRYPT_MS = 60_000;
+
 /** Exports what encrypts the token keys, and logs when the keyring's other keys are no longer needed. */
 function countEncryptedKeys({ registry }: Pick<Metrics, "registry">, logger: Logger) {
   const gauge = new Gauge({
@@ -44,7 +47,7 @@ export async function startTokens(
   { issuer, httpListen, tokenKeyPeriodMs: periodMs, secrets: { tokenKeyEncryptionKeys: keyring } }: Config,
   stores: TokenStores,
 ) {
-  const { clock, logger, metrics, onClose, dependency, signal, tls } = runtime;
+  const { clock, every, logger, metrics, onClose, dependency, signal, tls } = runtime;
   const keys = createTokenKeys({
     store: stores.tokenKeys,
     keyring,
@@ -53,6 +56,7 @@ export async function startTokens(
     onCounted: countEncryptedKeys(metrics, logger),
   });
   await keys.rotate();
+  every(RE_ENCRYPT_MS, "encryption of token keys", keys.reEncrypt);
   const feed = createTokenStateFeed({ store: stores.tokenState, keys, clock, logger });
   // auth checks tokens by the same stream as the other services, without the network.
   const tokenState = createTokenState({ clock });

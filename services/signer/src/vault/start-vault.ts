@@ -87,6 +87,7 @@ export async function startVault(
     const { vault, close } = await openVaults(keystore, vaultsFile, read);
     for (const chainName of networks.current().keys()) chainNames.add(chainName);
     try {
+      requireServerKeys(vault, networks.current());
       const [auditKeys, publicKeys] = [await auditPublicKeys(vault), await publicKeysOf(vault, chainNames)];
       if (used) requireSameKeys(used.publicKeys, publicKeys);
       return { vault, auditKeys, publicKeys, close };
@@ -104,7 +105,6 @@ export async function startVault(
   });
   onClose("vaults", () => used?.close());
   warnOfCoreDumps(logger);
-  opened.require(({ vault }) => requireServerKeys(vault, networks.current()));
   networks.require((wanted) => requireServerKeys(opened.current().vault, wanted));
   const current = () => opened.current().vault;
   return {
