@@ -100,7 +100,7 @@ export function createConnections(
       if (isOutdated) setTimeout(() => void (isOutdated && renew()), RENEW_AGAIN_MS).unref();
     });
   };
-  /** Ends all that was opened before a removal; calls fail until the certificates in use verify the callee. */
+  /** Ends all that was opened before a removal: calls fail until the CAs in use verify the callee. */
   const leave = (before: number): void => {
     if (closed) return;
     const older = [...entries].filter((entry) => entry.generation < before);
