@@ -184,8 +184,8 @@ describe.each(cases)("each lost database goes back to another moment: $name", ({
     const old = at(ended, signedOut());
     await expect(old.me()).rejects.toMatchObject({ status: 401 });
     await expect(old.refresh()).rejects.toMatchObject({ status: 401 });
-    // If auth forgot which sessions ended, all of them did. Otherwise they go on: the signer, which forgot what
-    // was signed with a token, asks for a newer one.
+    // If auth forgot which sessions ended, all of them did. Otherwise they go on: the signer asks for a newer
+    // token.
     if (isAuthLost)
       await expect(at(enrolling().client.credentials!, enrolling()).me()).rejects.toMatchObject({ status: 401 });
     else await transact(enrolling());
