@@ -105,7 +105,10 @@ export async function setUpNats(
   }
 }
 
-/** Returns the stream's events since a time, as the operator: subjects and messages in base64. */
+/**
+ * Returns the stream's events since a time, as the operator: subjects and messages in base64. Errors: Error
+ * where the stream was made later or keeps events for less time: some would be missing.
+ */
 export async function exportEvents(
   natsUrl: string,
   { ca, cert, key }: TlsMaterial,
@@ -114,6 +117,11 @@ export async function exportEvents(
   const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
   const operator = await connect({ servers: natsUrl.split(","), name: "export", tls, timeout: 5_000 });
   try {
+    const { created, config } = await (await operator.jetstreamManager()).streams.info(EVENTS_STREAM);
+    const keepsSince = config.max_age === 0 ? 0 : Date.now() - config.max_age / 1_000_000;
+    // `since` has a margin of a minute.
+    if (since.getTime() + 60_000 < Math.max(Date.parse(created), keepsSince))
+      throw new Error(`the stream of events has none of before ${created}, or has deleted them: use --no-events`);
     const options = { deliver_policy: DeliverPolicy.StartTime, opt_start_time: since.toISOString() };
     const consumer = await operator.jetstream().consumers.get(EVENTS_STREAM, options);
     let { num_pending: left } = await consumer.info();

@@ -37,16 +37,23 @@ describe("the mark of a database", () => {
   it("after a failover, a process that runs and has lost nothing lets others start", async () => {
     const { seenAt } = await open();
     await promote();
-    await renewDatabaseMark(postgres, seenAt);
+    await renewDatabaseMark(postgres, seenAt, 2_000);
     await open();
+  });
+
+  it("a process that was stopped for a minute approves no other timeline", async () => {
+    const { seenAt } = await open();
+    await renewDatabaseMark(postgres, seenAt, 70_000);
+    await promote();
+    await expect(renewDatabaseMark(postgres, seenAt, 70_000)).rejects.toThrow(DatabaseRestoredError);
   });
 
   it("ends a process that remembers more than the database", async () => {
     const { seenAt } = await open();
-    const later = await renewDatabaseMark(postgres, seenAt);
+    const later = await renewDatabaseMark(postgres, seenAt, 2_000);
     await promote();
     await postgres.execute(sql`UPDATE database_mark SET seen_at = ${new Date(later.getTime() - 1)}`);
-    await expect(renewDatabaseMark(postgres, later)).rejects.toThrow(DatabaseRestoredError);
+    await expect(renewDatabaseMark(postgres, later, 2_000)).rejects.toThrow(DatabaseRestoredError);
     await expect(open()).rejects.toThrow(DatabaseRestoredError);
   });
 });
@@ -66,6 +73,17 @@ describe("a restore", () => {
     await restoreDatabase(postgres, stated, async (wentBack) => void seen.push(wentBack));
     expect((await open()).restoredAt).toEqual(restoredAt);
     expect(seen).toEqual([true, false]);
+  });
+
+  it("takes a database without a mark for one that went back, and a proof for the same", async () => {
+    const seen: boolean[] = [];
+    await restoreDatabase(postgres, stated, async (wentBack) => void seen.push(wentBack));
+    expect([seen, (await open()).restoredAt]).toEqual([[true], expect.any(Date)]);
+    await postgres.execute(sql`UPDATE database_mark SET restored_at = NULL`);
+    await restoreDatabase(postgres, stated, async (wentBack) => !wentBack);
+    expect((await open()).restoredAt).toEqual(expect.any(Date));
+    const denied = restoreDatabase(postgres, { ...stated, nothingLost: true }, async () => true);
+    await expect(denied).rejects.toThrow("something is lost");
   });
 
   it("believes an operator that a failover lost nothing, or that a copy of a disk went back", async () => {

@@ -4,8 +4,8 @@ import { sql } from "./statement.ts";
 /** The functions of Postgres that name its timeline; a database that is compatible may not have them. */
 const NO_TIMELINES = new Set(["42883", "0A000"]);
 
-/** A process may have been too busy for its signs of life for so long. */
-const SIGN_OF_LIFE_TOLERANCE_MS = 30_000;
+/** A process that gave no sign of life for longer knows too little to approve a new timeline. */
+const MAY_APPROVE_MS = 60_000;
 
 /** Thrown where the database is at an earlier moment than the service last saw, or may be. */
 export class DatabaseRestoredError extends Error {
@@ -47,14 +47,16 @@ export async function openDatabaseMark(postgres: Queries): Promise<{ seenAt: Dat
 
 /**
  * Renews the mark for a process that runs, and returns the time of the mark. `seenAt` is the last one that
- * the process knows to be committed: a database that has it may have failed over, and processes may start on
- * its new timeline. Errors: DatabaseRestoredError where it does not.
+ * the process knows to be committed, `ageMs` ago: a database that has it, and that the process saw within a
+ * minute, may have failed over, and processes may start on its new timeline. Errors: DatabaseRestoredError
+ * otherwise.
  */
-export async function renewDatabaseMark(postgres: Queries, seenAt: Date): Promise<Date> {
+export async function renewDatabaseMark(postgres: Queries, seenAt: Date, ageMs: number): Promise<Date> {
   const timeline = await readTimeline(postgres);
   const [row] = await postgres.query<{ seen_at: Date }>(sql`
     UPDATE database_mark SET seen_at = greatest(seen_at, now()), timeline = ${timeline}
-    WHERE id = 1 AND seen_at >= ${seenAt} RETURNING seen_at`);
+    WHERE id = 1 AND seen_at >= ${seenAt} AND (timeline = ${timeline} OR ${ageMs < MAY_APPROVE_MS}::boolean)
+    RETURNING seen_at`);
   if (!row) throw restored("the database has gone back to an earlier moment while the process ran");
   return row.seen_at;
 }
@@ -73,25 +75,27 @@ export interface Restore {
 
 /**
  * Restores what a service must know besides its database, and then opens the database for its processes.
- * `work` receives whether this database went back; it is repeated where a run fails before the end. Errors:
- * Error where `since` is later than the last moment that a database that went back knows.
+ * `work` receives whether this database went back, and returns true where it found a proof that it did; it is
+ * repeated where a run fails before the end. A database that no process ever marked counts as one that went
+ * back: it may be a backup from before there were marks. Errors: Error where `since` is later than the last
+ * moment that a database that went back knows.
  */
 export async function restoreDatabase(
   postgres: Queries,
   { since, by, reason, ...stated }: Restore,
-  work: (wentBack: boolean) => Promise<void>,
+  work: (wentBack: boolean) => Promise<unknown>,
 ): Promise<void> {
   const timeline = await readTimeline(postgres);
   const [mark] = await postgres.query<{ timeline: number; seen_at: Date }>(sql`
     SELECT timeline, seen_at FROM database_mark WHERE id = 1`);
-  const isOther = mark !== undefined && mark.timeline !== timeline;
-  const wentBack = !stated.nothingLost && (isOther || stated.wentBack === true);
-  if (wentBack && mark && mark.seen_at.getTime() + SIGN_OF_LIFE_TOLERANCE_MS < since.getTime())
+  const wentBack = !stated.nothingLost && (mark?.timeline !== timeline || stated.wentBack === true);
+  if (wentBack && mark && mark.seen_at < since)
     throw new Error(`the database knows nothing after ${mark.seen_at.toISOString()}: --since must not be later`);
-  await work(wentBack);
+  const isProven = (await work(wentBack)) === true;
+  if (isProven && stated.nothingLost) throw new Error("--nothing-lost: something is lost, as said above");
   await postgres.execute(sql`
     INSERT INTO database_mark AS m (id, timeline, seen_at, restored_at, restored_by, restore_reason)
-    VALUES (1, ${timeline}, now(), CASE WHEN ${wentBack}::boolean THEN now() END, ${by}, ${reason})
+    VALUES (1, ${timeline}, now(), CASE WHEN ${wentBack || isProven}::boolean THEN now() END, ${by}, ${reason})
     ON CONFLICT (id) DO UPDATE SET timeline = EXCLUDED.timeline, seen_at = EXCLUDED.seen_at,
       restored_at = coalesce(EXCLUDED.restored_at, m.restored_at), restored_by = EXCLUDED.restored_by,
       restore_reason = EXCLUDED.restore_reason`);

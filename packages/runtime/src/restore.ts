@@ -32,11 +32,14 @@ export function readSince(usage: string, text: string | undefined): Date {
   return new Date(Date.parse(parsed.data) - CLOCKS_MS);
 }
 
+const isLine = (text: string | undefined): text is string => text !== undefined && /^[^\p{C}]{1,200}$/u.test(text);
+
 /** Reads the arguments that each command `restore` has. Errors: UsageError. */
 export function readRestore(usage: string, values: RestoreValues): Restore {
   const [by, reason] = [values.by?.trim(), values.reason?.trim()];
   const { "went-back": wentBack, "nothing-lost": nothingLost } = values;
-  if (!by || !reason || (wentBack && nothingLost)) throw new UsageError(usage);
+  // An auditor reads them on a terminal.
+  if (!isLine(by) || !isLine(reason) || (wentBack && nothingLost)) throw new UsageError(usage);
   return { since: readSince(usage, values.since), by, reason, wentBack, nothingLost };
 }
 
@@ -48,7 +51,7 @@ export async function runRestore(
   service: string,
   env: Env,
   restore: Restore,
-  work: (postgres: Postgres, wentBack: boolean) => Promise<void>,
+  work: (postgres: Postgres, wentBack: boolean) => Promise<unknown>,
 ): Promise<void> {
   const name = `${service.toUpperCase()}_DATABASE_URL`;
   const url = loadEnv(z.object({ [name]: z.string() }), env)[name] as string;
@@ -95,6 +98,7 @@ export const chainLine = z.discriminatedUnion("kind", [
     address: hex(16),
     serverKey: hex(128),
     userKey: publicKey,
+    transactionId: hex(64),
   }),
   /** All keys of an account that changed; its id where the account service knows it. */
   z.object({
@@ -124,6 +128,8 @@ export type ChainLine = z.output<typeof chainLine>;
 export const foundLine = z.object({
   ...signedUpLine.shape,
   address: hex(16),
+  /** Of the creation. */
+  transactionId: hex(64),
   serverKeyIndex: z.int(),
   serverKeyVersion: z.int(),
 });

@@ -165,12 +165,15 @@ export function createServiceRuntime<S extends ServiceSettings>(
       const { postgres, prisma } = database;
       let { seenAt, restoredAt } = await openDatabaseMark(postgres);
       issuedFrom = restoredAt;
+      let renewedAt = performance.now();
       runtime.every(DATABASE_MARK_MS, "database mark", async () => {
-        seenAt = await renewDatabaseMark(postgres, seenAt).catch((error) => {
+        const begun = performance.now();
+        seenAt = await renewDatabaseMark(postgres, seenAt, begun - renewedAt).catch((error) => {
           // Nothing that this process remembers fits to the database any more.
           if (error instanceof DatabaseRestoredError) setImmediate(() => Promise.reject(error));
           throw error;
         });
+        renewedAt = begun;
       });
       dependency("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
       const outbox = startOutboxPublisher({ nats, postgres, logger, metrics });

@@ -40,12 +40,12 @@ export const chainReport = command({
         const from = await heightBefore(access, since, to);
         lines.push({ kind: "range", chainName, from: String(from), to: String(to) });
         const { created, ours } = await readKeyEvents(chain, from, to, signal);
-        for (const { address, serverKey } of created) {
+        for (const { address, serverKey, transactionId } of created) {
           const userKey = (await chain.accountKeys(address, signal)).find(({ index }) => index === 1);
           const algorithm = ALGORITHMS[userKey?.signatureAlgorithm ?? ""];
           if (!userKey || !algorithm) throw new Error(`account 0x${address} has no user key`);
           const key = { algorithm, publicKey: userKey.publicKey };
-          lines.push({ kind: "created", chainName, address, serverKey, userKey: key });
+          lines.push({ kind: "created", chainName, address, serverKey, userKey: key, transactionId });
         }
         print(`${chainName}: blocks ${from} to ${to}, ${created.length} accounts created`);
         const isCreated = new Set(created.map(({ address }) => address));
@@ -91,7 +91,10 @@ const keyLine = (key: AccountKey, ours: boolean) => ({
   ours,
 });
 
-/** Returns the height of the newest block that is older than a moment; 0 where there is none. */
+/**
+ * Returns the height of the newest block that is older than a moment; 0 where there is none. Errors: Error where
+ * the node does not have it any more.
+ */
 async function heightBefore(access: AccessApi, moment: Date, latest: bigint): Promise<bigint> {
   let [low, high] = [0n, latest];
   while (low < high) {
@@ -101,12 +104,15 @@ async function heightBefore(access: AccessApi, moment: Date, latest: bigint): Pr
     if (!block || block.time <= moment) low = middle;
     else high = middle - 1n;
   }
+  const first = await access.blockAt(low);
+  if (!first || (low > 0n && first.time > moment))
+    throw new Error(`the access node has no block of before ${moment.toISOString()}: ask one that has the history`);
   return low;
 }
 
 /** Reads key events: the accounts that the creator made, and by address the indexes that we added. */
 async function readKeyEvents(chain: Chain, from: bigint, to: bigint, signal: AbortSignal) {
-  const created: { address: string; serverKey: string }[] = [];
+  const created: { address: string; serverKey: string; transactionId: string }[] = [];
   const ours = new Map<string, Set<number>>();
   const judge = async (event: AccountEvent): Promise<boolean> => {
     const transaction = await chain.transaction(event.transactionId, signal);
@@ -116,12 +122,12 @@ async function readKeyEvents(chain: Chain, from: bigint, to: bigint, signal: Abo
     const end = start + chain.maxEventBlocks - 1n;
     const events = await chain.accountEvents(WATCHED_EVENTS.keys, start, end < to ? end : to, signal);
     for (const event of events) {
-      const { address, addedKey } = event;
+      const { address, addedKey, transactionId } = event;
       const indexes = ours.get(address) ?? new Set();
       ours.set(address, indexes);
       if (addedKey === undefined || !(await judge(event))) continue;
       indexes.add(addedKey.keyIndex);
-      if (addedKey.keyIndex === 0) created.push({ address, serverKey: addedKey.publicKey });
+      if (addedKey.keyIndex === 0) created.push({ address, serverKey: addedKey.publicKey, transactionId });
     }
   }
   return { created, ours };

@@ -38,7 +38,16 @@ const onChain = ({ accountId, userKey }: ReturnType<typeof newDeployment>) => {
   const address = addresses.toString(16).padStart(16, "0");
   const evmAddress = `0x${address.padStart(40, "0")}`;
   const key = { algorithm: "ES256" as const, publicKey: userKey.publicKey };
-  return { accountId, chainName, userKey: key, address, evmAddress, serverKeyIndex: 0, serverKeyVersion: 1 };
+  return {
+    accountId,
+    chainName,
+    userKey: key,
+    address,
+    evmAddress,
+    transactionId: address.repeat(4),
+    serverKeyIndex: 0,
+    serverKeyVersion: 1,
+  };
 };
 const accounts = () => postgresAccountStore(prisma, postgres);
 const creations = () => prismaCreationStore(prisma, { transactionUrl: () => "" });
@@ -77,9 +86,16 @@ it("a creation that was committed as signed keeps its accounts: it finds them on
   await accounts().queue(command, clock.now());
   const owner = lease();
   const creation = await creations().assign(chainName, owner);
-  await prisma.creation.update({ where: { id: creation!.id }, data: { state: "signed" } });
-  expect(await restoring([onChain(command)])).toEqual({ added: 0, requeued: 0 });
+  const found = onChain(command);
+  const { transactionId } = found;
+  await prisma.creation.update({ where: { id: creation!.id }, data: { state: "signed", transactionId } });
+  expect(await restoring([found])).toEqual({ added: 0, requeued: 0 });
   expect((await accounts().find(command.accountId, chainName))?.deployment?.state).toBe("assigned");
+  // Another transaction created it, which was lost: this one fails on chain, and must not create it again.
+  expect(await restoring([{ ...found, transactionId: "ab".repeat(32) }])).toEqual({ added: 1, requeued: 0 });
+  const failed = { id: creation!.id, owner: owner.owner };
+  await creations().failed(failed.id, failed.owner, { requeueWithLimit: 1 }, "sequence number");
+  expect((await accounts().find(command.accountId, chainName))?.deployment?.state).toBe("deployed");
 });
 
 it("chains are read again from an earlier block on, and never from a later one", async () => {

@@ -16,19 +16,19 @@ interface Place {
 /**
  * Records accounts that are on chain, and takes their deployments out of the queue: a second creation would
  * make a second account. A creation of which nothing was committed as signed may have been signed and lost,
- * so it ends, and the rest of its deployments is queued again; a signed one finds its accounts on chain
- * itself. Idempotent.
+ * so it ends, and the rest of its deployments is queued again; a signed one finds the accounts on chain
+ * that its transaction created itself. Idempotent.
  */
 export async function restoreAccounts(
   tx: Tx,
   found: readonly (Found & { evmAddress: string })[],
   { chainName, evmChainId, now }: Place,
 ): Promise<{ added: number; requeued: number }> {
-  const signed = await tx.creation.findMany({ where: { chainName, state: "signed" }, select: { accountIds: true } });
-  const inSigned = new Set(signed.flatMap(({ accountIds }) => accountIds));
+  const signed = await tx.creation.findMany({ where: { chainName, state: "signed" }, select: { transactionId: true } });
+  const ids = new Set(signed.map(({ transactionId }) => transactionId));
   let added = 0;
-  for (const { accountId, address, evmAddress, userKey } of found) {
-    if (inSigned.has(accountId)) continue;
+  for (const { accountId, address, evmAddress, userKey, transactionId } of found) {
+    if (ids.has(transactionId)) continue;
     await tx.account.createMany({
       data: [{ id: accountId, profileImageUrl: "", createdAt: now, updatedAt: now }],
       skipDuplicates: true,

@@ -3,17 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
+import { openDatabaseMark } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isFrozen } from "../store/prisma-freeze-store.ts";
 import { prismaHoldStore } from "../store/prisma-hold-store.ts";
 import { freezing, phoneOf } from "../testing/freezing.ts";
-import { clock, database, now, prisma } from "../testing/store-fixture.ts";
+import { clock, database, now, postgres, prisma } from "../testing/store-fixture.ts";
 import { restore } from "./restore.ts";
 
 let directory: string;
-beforeAll(() => {
+beforeAll(async () => {
+  await openDatabaseMark(postgres);
   directory = mkdtempSync(join(tmpdir(), "countersign-restore-"));
 });
 afterAll(() => rmSync(directory, { recursive: true }));

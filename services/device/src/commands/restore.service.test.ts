@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDatabaseMark } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { v7 } from "uuid";
@@ -12,7 +13,8 @@ import { type Registered, twoFactorWorld } from "../testing/two-factor-world.ts"
 import { restore } from "./restore.ts";
 
 let directory: string;
-beforeAll(() => {
+beforeAll(async () => {
+  await openDatabaseMark(postgres);
   directory = mkdtempSync(join(tmpdir(), "countersign-restore-"));
 });
 afterAll(() => rmSync(directory, { recursive: true }));

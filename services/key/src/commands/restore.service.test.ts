@@ -48,7 +48,15 @@ it("a key that was revoked on chain since signs in no more, and one that was add
   const chain = join(directory, "chain.jsonl");
   writeFileSync(chain, `${JSON.stringify({ kind: "keys", chainName, address, height: "9", keys })}\n`);
   const accounts = join(directory, "accounts.jsonl");
-  const found = { accountId, chainName, address, userKey: kept!.accountKey, serverKeyIndex: 0, serverKeyVersion: 1 };
+  const found = {
+    accountId,
+    chainName,
+    address,
+    userKey: kept!.accountKey,
+    transactionId: "ab".repeat(32),
+    serverKeyIndex: 0,
+    serverKeyVersion: 1,
+  };
   writeFileSync(accounts, `${JSON.stringify(found)}\n`);
   const signIn = (key: typeof kept & object) => find({ accountId, chainName, publicKey: key.accountKey });
   await signIn(revoked!);

@@ -33,7 +33,7 @@ function restoredWorld() {
   world.write(1, 5);
   world.write(3, 4);
   world.checkpoint();
-  const basis: EpochBasis = { database, elsewhere: file(world.checkpoints), chains, keys: auditKeys };
+  const basis: EpochBasis = { database, elsewhere: file(world.checkpoints), chains, keys: auditKeys, wentBack: false };
   const epoch = beginEpoch(basis, stated)!;
   const known = [...world.checkpoints, signed(checkpointText(epoch.checkpoint))];
   const exported = (checkpoints: readonly SignedCheckpoint[], rows = records) => [
@@ -84,6 +84,25 @@ describe("an epoch of the audit log", () => {
     expect(() => beginEpoch({ ...basis, elsewhere: cut }, stated)).toThrow("unreadable");
   });
 
+  it("is begun after each restore, also where nobody kept the checkpoints that were lost", () => {
+    const { basis } = restoredWorld();
+    const elsewhere = file(basis.database);
+    const { lost, checkpoint } = beginEpoch({ ...basis, elsewhere, wentBack: true }, stated)!;
+    expect([lost, checkpoint.sequence, checkpoint.restore!.databaseSequence]).toEqual([[], 3, 2]);
+    expect(checkpoint.restore!.ends).toMatchObject([{ chainId: chainIdOf(1), size: 5, kept: 8 }]);
+    // A cut file and the stream's events together.
+    const { checkpoints } = basis.elsewhere[0]!;
+    const both = [...elsewhere, { name: "the events", checkpoints: checkpoints.slice(2) }];
+    expect(beginEpoch({ ...basis, elsewhere: both, wentBack: true }, stated)!.lost).toHaveLength(1);
+  });
+
+  it("takes no checkpoint with a signature that is not the audit key's", () => {
+    const { basis } = restoredWorld();
+    const { checkpoints } = basis.elsewhere[0]!;
+    const forged = checkpoints.with(2, signed(checkpoints[2]!.text, generateKeyPair()));
+    expect(() => beginEpoch({ ...basis, elsewhere: file(forged) }, stated)).toThrow("not signed by the audit key");
+  });
+
   it("a second one names what the first one named, and brings nothing back", async () => {
     const { basis, known, records, verify } = restoredWorld();
     const [, , , first] = known;
@@ -128,6 +147,19 @@ describe("an attacker who wants to hide records", () => {
     const ends = restore.ends.map((end) => ({ ...end, size: end.size - 1 }));
     const less = [...known.slice(0, 3), signed(checkpointText({ ...epoch.checkpoint, restore: { ...restore, ends } }))];
     expect((await verify(less, less)).problems.join()).toContain("states a loss of chain");
+  });
+
+  it("cannot remove records and call it a restore: what the database's last checkpoint covers is there", async () => {
+    const { basis, known, epoch, verify } = restoredWorld();
+    const chains = basis.chains.map((chain) => (chain.chainId === chainIdOf(1) ? { ...chain, size: 4 } : chain));
+    expect(() => beginEpoch({ ...basis, chains }, stated)).toThrow("no restore does that");
+    const restore = epoch.checkpoint.restore!;
+    const ends = restore.ends.map((end) => ({ ...end, kept: Math.min(end.kept, 4) }));
+    const forged = [
+      ...known.slice(0, 3),
+      signed(checkpointText({ ...epoch.checkpoint, restore: { ...restore, ends } })),
+    ];
+    expect((await verify(forged, forged)).problems.join()).toContain("that no restore can cause");
   });
 
   it("cannot leave out checkpoints that an auditor kept", async () => {

@@ -1,4 +1,4 @@
-import type { AuditPublicKeys } from "./audit-key.ts";
+import { type AuditPublicKeys, verifyAuditSignature } from "./audit-key.ts";
 import {
   allHeadsHash,
   type ChainEnd,
@@ -10,7 +10,7 @@ import {
   type SignedCheckpoint,
 } from "./checkpoint.ts";
 import { genesisHash } from "./record.ts";
-import { verifyCheckpoints } from "./verify-checkpoints.ts";
+import { keptAtLeast, verifyCheckpoints } from "./verify-checkpoints.ts";
 
 /** A chain as the database has it. */
 export interface StoredChain extends ChainEnd {
@@ -24,6 +24,8 @@ export interface EpochBasis {
   readonly elsewhere: readonly { readonly name: string; readonly checkpoints: readonly SignedCheckpoint[] }[];
   readonly chains: readonly StoredChain[];
   readonly keys: AuditPublicKeys;
+  /** The database went back, also where no checkpoint that it lost is known. */
+  readonly wentBack: boolean;
 }
 
 export interface Epoch {
@@ -35,22 +37,29 @@ export interface Epoch {
 /**
  * Returns the checkpoint that begins an epoch after the database went back. It continues the last checkpoint
  * known anywhere, so that no history disappears, names every chain that lost records with what is left of it,
- * and ends all others. Undefined where the database lost no checkpoint that is known. Errors: Error where the
- * checkpoints are not one row that the audit key signed.
+ * and ends all others. Undefined where the database did not go back and lost no checkpoint that is known.
+ * Errors: Error where the checkpoints are not one row that the audit key signed, or records are missing that a
+ * checkpoint of the database covers: no restore takes those away.
  */
 export function beginEpoch(
-  { database, elsewhere, chains, keys }: EpochBasis,
+  { database, elsewhere, chains, keys, wentBack }: EpochBasis,
   stated: { readonly by: string; readonly reason: string; readonly time: Date; readonly keyVersion: number },
 ): Epoch | undefined {
   const known = verifyCheckpoints([{ name: "the database", checkpoints: database }, ...elsewhere], keys);
-  const problems = known.problems.filter((problem) => !problem.startsWith("the database hides "));
+  const problems = known.problems.filter((problem) => !known.hidden.includes(problem));
   if (problems.length > 0) throw new Error(`the checkpoints do not fit together:\n${problems.join("\n")}`);
-  const rows = new Map<number, SignedCheckpoint>();
-  for (const { checkpoints } of [{ checkpoints: database }, ...elsewhere])
-    for (const signed of checkpoints) rows.set(parseCheckpoint(signed.text)!.sequence, signed);
   const databaseSequence = database.length;
-  const lost = [...rows].filter(([sequence]) => sequence > databaseSequence).sort(([a], [b]) => a - b);
-  if (lost.length === 0) return undefined;
+  if (databaseSequence > 0 && parseCheckpoint(database.at(-1)!.text)!.sequence !== databaseSequence)
+    throw new Error("the database lacks a checkpoint in between: no restore does that");
+  const rows = new Map<number, SignedCheckpoint>();
+  for (const signed of elsewhere.flatMap(({ checkpoints }) => checkpoints)) {
+    const { sequence, keyVersion } = parseCheckpoint(signed.text)!;
+    const isNew = sequence > databaseSequence && !rows.has(sequence);
+    if (isNew && verifyAuditSignature(signed, keyVersion, keys)) rows.set(sequence, signed);
+  }
+  const lost = [...rows].sort(([a], [b]) => a - b);
+  if (lost.length === 0 && !wentBack) return undefined;
+  if (databaseSequence + lost.length !== known.count) throw new Error("a checkpoint is not signed by the audit key");
 
   const inLost = lost.flatMap(([, { text }]) => {
     const { heads, closed = [], restore } = parseCheckpoint(text)!;
@@ -66,15 +75,17 @@ export function beginEpoch(
     const { size: kept, hash: keptHash } = stored.get(chainId) ?? { size: 0, hash: genesisHash(chainId) };
     const { size, hash } = covered ?? { size: 0, hash: genesisHash(chainId) };
     if (size === 0 && kept === 0) continue;
+    if (kept < keptAtLeast(known.heads.get(chainId), databaseSequence, known.restored.get(chainId)))
+      throw new Error(`chain ${chainId} lacks records that a checkpoint of the database covers: no restore does that`);
     const isWhole = kept === size && keptHash === hash;
     if (isWhole && !known.closed.has(chainId)) closed.push({ chainId, size, hash });
     // One that the database has as closed is as its checkpoint says.
     else if (!isWhole || !stored.get(chainId)?.isClosed) ends.push({ chainId, size, hash, kept, keptHash });
   }
   const { by, reason, time, keyVersion } = stated;
-  const [lastSequence, last] = lost.at(-1)!;
+  const last = lost.at(-1)?.[1] ?? database.at(-1);
   const checkpoint = {
-    sequence: lastSequence + 1,
+    sequence: databaseSequence + lost.length + 1,
     time,
     previousHash: last ? checkpointHash(last.text) : FIRST_PREVIOUS_HASH,
     keyVersion,

@@ -13,6 +13,8 @@ import {
 
 /** How far a chain was under a checkpoint, and when. */
 export interface CoveredHead extends SignedHead {
+  /** The checkpoint's. */
+  readonly sequence: number;
   readonly time: Date;
   /** Of the checkpoint before, which did not cover these records yet; undefined where there is none. */
   readonly previousTime: Date | undefined;
@@ -21,6 +23,8 @@ export interface CoveredHead extends SignedHead {
 /** The result of comparing checkpoints from several places. */
 export interface KnownCheckpoints {
   readonly problems: readonly string[];
+  /** Those of the problems that say that the first place lacks checkpoints which another one has. */
+  readonly hidden: readonly string[];
   readonly count: number;
   readonly last: Checkpoint | undefined;
   /** Of each chain, where it stood, in the order of its growth. */
@@ -42,6 +46,19 @@ export interface StatedRestore extends Pick<RestoreStatement, "by" | "reason" | 
  * clocks of replicas differ, and a decision waits for its commit (at most 20 s, and 10 s for the statement).
  */
 export const RECORD_TIME_TOLERANCE_MS = 60_000;
+
+/**
+ * Returns how many records of a chain a database has that went back to a checkpoint: all that the checkpoint
+ * covered, unless it had lost some before.
+ */
+export const keptAtLeast = (
+  heads: readonly CoveredHead[] = [],
+  databaseSequence: number,
+  lostBefore: Pick<RestoredEnd, "kept"> | undefined,
+): number => {
+  const covered = heads.findLast(({ sequence }) => sequence <= databaseSequence)?.size ?? 0;
+  return Math.min(covered, lostBefore?.kept ?? covered);
+};
 
 /** Returns the stretches of numbers that follow each other, as first and last. */
 function stretches(numbers: readonly number[]): [number, number][] {
@@ -65,6 +82,7 @@ export function verifyCheckpoints(
   keys: AuditPublicKeys,
 ): KnownCheckpoints {
   const problems: string[] = [];
+  const missing: string[] = [];
   const row = new Map<number, { signed: SignedCheckpoint; checkpoint: Checkpoint }>();
   const [first] = places;
   const inFirst = new Set<number>();
@@ -87,11 +105,12 @@ export function verifyCheckpoints(
         problems.push(`${name}: checkpoint ${checkpoint.sequence} is another one than elsewhere`);
     }
     for (const [from, to] of stretches(hidden))
-      problems.push(
+      missing.push(
         `${first?.name} hides ${from === to ? `checkpoint ${from}` : `checkpoints ${from} to ${to}`}, which ${name} has`,
       );
   }
 
+  problems.push(...missing);
   const heads = new Map<string, CoveredHead[]>();
   const closed = new Set<string>();
   const restored = new Map<string, RestoredEnd & { statement: StatedRestore }>();
@@ -119,7 +138,7 @@ export function verifyCheckpoints(
     if (previousTime && time.getTime() < previousTime.getTime() - RECORD_TIME_TOLERANCE_MS)
       problems.push(`checkpoint ${sequence} has an earlier time than the one before`);
     for (const each of checkpoint.heads) {
-      const head = { ...each, time, previousTime };
+      const head = { ...each, sequence, time, previousTime };
       const known = heads.get(head.chainId);
       if (closed.has(head.chainId))
         problems.push(`checkpoint ${sequence} continues chain ${head.chainId}, which was closed before`);
@@ -146,6 +165,8 @@ export function verifyCheckpoints(
       if ((restored.get(end.chainId)?.kept ?? end.kept) < end.kept)
         problems.push(`checkpoint ${sequence} states that chain ${end.chainId} has records that were lost before`);
       const { by, reason, databaseSequence } = restore!;
+      if (end.kept < keptAtLeast(heads.get(end.chainId), databaseSequence, restored.get(end.chainId)))
+        problems.push(`checkpoint ${sequence} states a loss of chain ${end.chainId} that no restore can cause`);
       restored.set(end.chainId, { ...end, statement: { by, reason, databaseSequence, sequence, time } });
       closed.add(end.chainId);
     }
@@ -157,5 +178,5 @@ export function verifyCheckpoints(
     if (ends.length !== last.checkpoint.chainCount || allHeadsHash(ends) !== last.checkpoint.headsHash)
       problems.push(`checkpoint ${last.checkpoint.sequence} signs for other heads than those before it name`);
   }
-  return { problems, count: row.size, last: last?.checkpoint, heads, closed, restored };
+  return { problems, hidden: missing, count: row.size, last: last?.checkpoint, heads, closed, restored };
 }

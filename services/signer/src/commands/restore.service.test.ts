@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
+import { openDatabaseMark } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { ChainLine } from "@countersign/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -17,7 +18,8 @@ const PASSPHRASE = "correct horse";
 let directory: string;
 let vault: Vault;
 const at = (name: string) => join(directory, name);
-beforeAll(() => {
+beforeAll(async () => {
+  await openDatabaseMark(postgres);
   directory = mkdtempSync(join(tmpdir(), "countersign-restore-"));
   writeFileSync(at("passphrase"), PASSPHRASE);
   ensureKeystore(at("keystore"), PASSPHRASE, chainName);
@@ -56,7 +58,14 @@ const serverKey = async (accountId: string, version = 1) =>
 /** An account on chain, as `account chain-report` writes it. */
 async function created(accountId: string) {
   const [userKey, address] = [newKey(), newAddress()];
-  const line = { kind: "created" as const, chainName, address, serverKey: await serverKey(accountId), userKey };
+  const line = {
+    kind: "created" as const,
+    chainName,
+    address,
+    serverKey: await serverKey(accountId),
+    userKey,
+    transactionId: "ab".repeat(32),
+  };
   return { accountId, address, userKey, line, signedUp: { accountId, chainName, userKey } };
 }
 

@@ -18,7 +18,7 @@ import {
   writeJsonLines,
 } from "@countersign/runtime";
 import { beginEpoch } from "../audit/begin-epoch.ts";
-import { checkpointText } from "../audit/checkpoint.ts";
+import { checkpointText, type SignedCheckpoint } from "../audit/checkpoint.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { readForEpoch, writeEpoch } from "../store/prisma-checkpoint-store.ts";
 import { boundAt, restartTimeLocks, restoreBinding, restoreKeys } from "../store/restore-keys.ts";
@@ -51,12 +51,13 @@ export const restore = command({
     const isWhole = chain && signedUp && out && (events === undefined) === (values["no-events"] === true);
     if (!isWhole || checkpoints.length > 0 === values["no-checkpoints"]) throw new UsageError(this.usage);
     const stated = readRestore(this.usage, values);
-    const elsewhere = checkpoints.map(readCheckpoints);
+    const published = events === undefined ? [] : readJsonLines(events, eventLine);
+    const elsewhere = [
+      ...checkpoints.map(readCheckpoints),
+      { name: "the events", checkpoints: published.flatMap(checkpointOf) },
+    ];
     const lines = readJsonLines(chain, chainLine);
-    const candidates = candidatesOf(
-      readJsonLines(signedUp, signedUpLine),
-      events === undefined ? [] : readJsonLines(events, eventLine),
-    );
+    const candidates = candidatesOf(readJsonLines(signedUp, signedUpLine), published);
     const { file, passphrase } = keystorePlace(env);
     const { vault, close } = await openVaults(
       createKeystoreVault(readKeystore(file, passphrase)),
@@ -70,11 +71,11 @@ export const restore = command({
         const keyVersion = vault.version({ role: "audit" });
         const sign = async (text: string) =>
           Buffer.from(await vault.sign({ role: "audit" }, Buffer.from(text))).toString("hex");
-        await prisma.$transaction(
+        const isProven = await prisma.$transaction(
           async (tx) => {
             // Also where the timeline shows nothing: checkpoints that only a file has prove a loss.
             const statement = { by: stated.by, reason: stated.reason, time: now, keyVersion };
-            const epoch = beginEpoch({ ...(await readForEpoch(tx)), elsewhere, keys }, statement);
+            const epoch = beginEpoch({ ...(await readForEpoch(tx)), elsewhere, keys, wentBack }, statement);
             if (epoch) {
               const { sequence, restore } = epoch.checkpoint;
               const text = checkpointText(epoch.checkpoint);
@@ -84,7 +85,9 @@ export const restore = command({
                 `checkpoint ${sequence} begins an epoch: ${epoch.lost.length} checkpoints and ${lost} records lost`,
               );
             } else print("the database lost no checkpoint that is known");
-            if (wentBack || epoch) print(`${await restartTimeLocks(tx, now)} time locks begin again`);
+            if (epoch) print(`${await restartTimeLocks(tx, now)} time locks begin again`);
+            if (epoch && stated.nothingLost) throw new Error("--nothing-lost: checkpoints are lost, as said above");
+            return epoch !== undefined;
           },
           { timeout: TIMEOUT_MS },
         );
@@ -109,12 +112,20 @@ export const restore = command({
         for (const each of changed) await restoreKeys(prisma, each, serverVersions(vault, each), now);
         print(`the keys of ${changed.length} accounts are as the chain has them`);
         await prisma.$disconnect();
+        return isProven;
       });
     } finally {
       close();
     }
   },
 });
+
+/** Returns the checkpoint of an event, if it has one: what it says is checked by its signature. */
+function checkpointOf({ event }: { event: string }): SignedCheckpoint[] {
+  const { auditCheckpoint } = Event.decode(Buffer.from(event, "base64"));
+  if (!auditCheckpoint) return [];
+  return [{ text: auditCheckpoint.text.toString("utf8"), signature: auditCheckpoint.signature.toString("hex") }];
+}
 
 type Created = Extract<ChainLine, { kind: "created" }>;
 
@@ -138,11 +149,11 @@ function candidatesOf(signedUp: readonly SignedUp[], events: readonly { event: s
 
 /** Returns the account whose derived server key is on chain: nothing else proves an id. */
 async function findAccount(vault: Vault, created: Created, accountIds: readonly string[]): Promise<Found | undefined> {
-  const { chainName, address, serverKey, userKey } = created;
+  const { chainName, address, serverKey, userKey, transactionId } = created;
   for (const accountId of new Set(accountIds)) {
     const serverKeyVersion = await serverVersions(vault, { accountId, chainName })(serverKey);
     if (serverKeyVersion !== undefined)
-      return { accountId, chainName, address, userKey, serverKeyIndex: 0, serverKeyVersion };
+      return { accountId, chainName, address, userKey, transactionId, serverKeyIndex: 0, serverKeyVersion };
   }
   return undefined;
 }

@@ -131,6 +131,9 @@ async function closeChains(tx: Transaction, { sequence, time, closed = [] }: Che
 
 /** Returns all checkpoints and chains, for the statement about a restore. */
 export async function readForEpoch(tx: Transaction) {
+  // No process may run; one that does waits, and finds its chain closed.
+  await tx.$executeRaw`SELECT FROM audit_checkpoint_lock FOR UPDATE`;
+  await tx.$executeRaw`SELECT FROM audit_chain WHERE closed_in IS NULL ORDER BY id FOR UPDATE`;
   const database: SignedCheckpoint[] = [];
   for (;;) {
     const rows = await tx.auditCheckpoint.findMany({
