@@ -92,8 +92,8 @@ const keyLine = (key: AccountKey, ours: boolean) => ({
 });
 
 /**
- * Returns the height of the newest block that is older than a moment; 0 where there is none. Errors: Error where
- * the node does not have it any more.
+ * Returns the height of the newest block that is older than a moment; 0 where there is none. Errors: Error
+ * where the node does not have it any more.
  */
 async function heightBefore(access: AccessApi, moment: Date, latest: bigint): Promise<bigint> {
   let [low, high] = [0n, latest];

@@ -38,8 +38,8 @@ export interface Epoch {
  * Returns the checkpoint that begins an epoch after the database went back. It continues the last checkpoint
  * known anywhere, so that no history disappears, names every chain that lost records with what is left of it,
  * and ends all others. Undefined where the database did not go back and lost no checkpoint that is known.
- * Errors: Error where the checkpoints are not one row that the audit key signed, or records are missing that a
- * checkpoint of the database covers: no restore takes those away.
+ * Errors: Error where the checkpoints are not one row that the audit key signed, or records are missing that
+ * a checkpoint of the database covers: no restore takes those away.
  */
 export function beginEpoch(
   { database, elsewhere, chains, keys, wentBack }: EpochBasis,
