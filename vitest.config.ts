@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import { LongestFirst } from "./dev/src/testing/longest-first.ts";
 
-const sources = "{packages,services,gateway,dev,bench}";
+const sources = "{packages,services,gateway,admin,dev,bench}";
 const exclude = [...configDefaults.exclude, "**/generated/**", "proto/gen/**"];
 
 /** Vitest's default leaves one core for itself, which on two cores is half of the machine. */

@@ -2,55 +2,61 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { services } from "@countersign/build/paths.ts";
 
-const PAGE = "docs/privacy.md";
+/** Columns by table. */
+type Tables = ReadonlyMap<string, readonly string[]>;
 
-/** Returns the tables of a Prisma schema with their columns, by the names in the database. */
-export function tablesOf(schema: string): Map<string, string[]> {
-  const models = [...schema.matchAll(/^model (\w+) \{\n(.*?)\n\}/gms)].map(([, name, body]) => [name!, body!] as const);
-  const names = new Set(models.map(([name]) => name));
-  const nameOf = (line: string, name: string) => /@{1,2}map\("(\w+)"\)/.exec(line)?.[1] ?? name;
+const MODEL = /^model (\w+) \{(.*?)^\}/gms;
+
+/** Returns the tables of a Prisma schema with their columns, by their names in the database. */
+export function tablesOfSchema(schema: string): Tables {
+  const models = [...schema.matchAll(MODEL)].map(([, name, body]) => ({ name: name!, body: body! }));
+  const names = new Set(models.map(({ name }) => name));
+  const columnsOf = (body: string) =>
+    body.split("\n").flatMap((line) => {
+      const [, field, type] = /^\s+(\w+)\s+(\w+)/.exec(line) ?? [];
+      // Relations have no column of their own.
+      if (field === undefined || names.has(type!)) return [];
+      return /@map\("(\w+)"\)/.exec(line)?.[1] ?? field;
+    });
   return new Map(
-    models.map(([name, body]) => {
-      const lines = body.split("\n");
-      const columns = lines.flatMap((line) => {
-        const [, column, type] = /^ {2}(\w+) +(\w+)/.exec(line) ?? [];
-        return column === undefined || names.has(type!) ? [] : [nameOf(line, column)];
-      });
-      return [nameOf(lines.find((line) => line.includes("@@map")) ?? "", name), columns];
-    }),
+    models.map(({ name, body }) => [/@@map\("(\w+)"\)/.exec(body)?.[1] ?? name, columnsOf(body)] as const),
   );
 }
 
-const codes = (text: string): string[] => [...text.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name!);
-
-/**
- * Returns the columns by "service.table.column" that the page lists as personal data, and the names of
- * columns that are pseudonyms or no personal data in every table.
- */
-export function inventoryOf(page: string): { personal: Set<string>; names: Set<string> } {
-  const personal = new Set<string>();
-  for (const [, service, tables, columns] of page.matchAll(/^\| (\w+) \| (`[^|]*) \| (`[^|]*) \|/gm))
-    for (const table of codes(tables!))
-      for (const column of codes(columns!)) personal.add(`${service}.${table}.${column}`);
-  const lists = page.split("## Names of columns")[1] ?? "";
-  return { personal, names: new Set(codes(lists)) };
+/** Returns the tables that the page lists for a service; each row has purpose, time and erasure. */
+function tablesOfPage(page: string, service: string): Tables {
+  const [, section = ""] = page.split(new RegExp(`^### ${service}$`, "m"));
+  const [own = ""] = section.split(/^#/m);
+  const rows = own.split("\n").flatMap((line) => {
+    const cells = line.split("|").map((cell) => cell.trim());
+    const name = /^`(\w+)`$/.exec(cells[1] ?? "")?.[1];
+    if (name === undefined || cells.slice(4, 7).some((cell) => !cell)) return [];
+    return [[name, [...`${cells[2]} ${cells[3]}`.matchAll(/`(\w+)`/g)].map(([, column]) => column!)] as const];
+  });
+  return new Map(rows);
 }
 
-/**
- * Returns each column of a service's database that docs/privacy.md does not have, and each that it has too
- * many.
- */
+/** Returns how the inventory of a service differs from its schema. */
+export function compareInventory(service: string, schema: string, page: string): string[] {
+  const [real, listed] = [tablesOfSchema(schema), tablesOfPage(page, service)];
+  const missing = [...real].flatMap(([table, columns]) => {
+    const known = listed.get(table);
+    if (!known) return [`docs/privacy.md: ${service} has no complete row for the table ${table}`];
+    const absent = columns.filter((column) => !known.includes(column));
+    return absent.map((column) => `docs/privacy.md: ${service}.${table} does not list ${column}`);
+  });
+  const extra = [...listed].flatMap(([table, columns]) =>
+    columns
+      .filter((column) => !real.get(table)?.includes(column))
+      .map((column) => `docs/privacy.md: ${service}.${table} has no column ${column}`),
+  );
+  return [...missing, ...extra];
+}
+
+/** Returns the tables and columns that the data inventory lacks, or that are not there any more. */
 export function checkPrivacy(root: string): string[] {
-  const { personal, names } = inventoryOf(readFileSync(join(root, PAGE), "utf8"));
-  const found = new Map<string, string>();
-  for (const service of services) {
-    const schema = readFileSync(join(root, "services", service, "prisma/schema.prisma"), "utf8");
-    for (const [table, columns] of tablesOf(schema))
-      for (const column of columns) found.set(`${service}.${table}.${column}`, column);
-  }
-  const missing = [...found].filter(([path, column]) => !personal.has(path) && !names.has(column));
-  return [
-    ...missing.map(([path]) => `${path} is not in ${PAGE}: is it personal data?`),
-    ...[...personal].filter((path) => !found.has(path)).map((path) => `${PAGE} has ${path}, which does not exist`),
-  ];
+  const page = readFileSync(join(root, "docs/privacy.md"), "utf8");
+  return services.flatMap((service) =>
+    compareInventory(service, readFileSync(join(root, `services/${service}/prisma/schema.prisma`), "utf8"), page),
+  );
 }

@@ -59,7 +59,6 @@ const refused: [rule: string, file: string, source: string][] = [
   ["inside-of-service", "tests/e2e/inside.test.ts", 'import { app } from "../../gateway/src/http/app.ts";'],
   ["inside-of-service/models", "tests/models/inside.ts", 'import { s } from "../../services/auth/src/store/s.ts";'],
   ["inside-of-service/keystore", "tests/e2e/by-hand.ts", 'import { s } from "../../services/signer/src/policy/s.ts";'],
-  ["inside-of-service/operator", "tests/e2e/operator.ts", 'import { s } from "../../services/auth/src/store/s.ts";'],
   ["inside-of-service/names", "tests/e2e/names.test.ts", 'import { s } from "../../services/account/src/chain/s.ts";'],
   ["inside-of-service/answers", "tests/answers/inside.ts", 'import { app } from "../../gateway/src/http/app.ts";'],
   [

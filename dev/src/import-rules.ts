@@ -43,11 +43,11 @@ export const SERVICE_FOLDERS: readonly Folder[] = [
   [
     "store",
     "domain|budget|policy|audit|tokens|push|notices|to-proto\\.ts",
-    "core|events|flow|keys|postgres|proto|rpc|runtime",
+    "admin-actions|core|events|flow|keys|postgres|proto|rpc|runtime",
   ],
   ["jobs", "domain|config\\.ts|metrics\\.ts", "core|runtime"],
   ["subscribers", "domain", "core|events|rpc"],
-  ["rpc", "domain|budget|policy|events|to-proto\\.ts", "core|flow|keys|proto|rpc|settings"],
+  ["rpc", "domain|budget|policy|events|to-proto\\.ts", "admin-actions|core|flow|keys|proto|rpc|settings"],
   [
     "commands",
     "vault|audit|domain|store|chain|clients|config\\.ts",
@@ -75,12 +75,6 @@ const INSIDERS: readonly [name: string, from: string, to: string, why: string][]
     "^tests/(e2e/by-hand|security/key-material\\.test|faults/(server-keys|key-rotation\\.test))\\.ts$",
     "^services/signer/src/vault/index\\.ts$",
     "They look for secrets in logs, and sign what the signer refuses, as the keystore's owner could.",
-  ],
-  [
-    "operator",
-    "^tests/(e2e/operator|faults/chain-watch\\.test)\\.ts$",
-    "^services/auth/src/commands/",
-    "Commands are an operator's interface; in the test's process they are polled without a second for each start.",
   ],
   [
     "names",
@@ -159,7 +153,7 @@ export const forbidden: Rule[] = [
   forbid(
     "declared-for-production",
     "Development dependencies are not installed in production.",
-    { path: "^(packages|services|gateway)/", pathNot: TOOLS },
+    { path: "^(packages|services|gateway|admin)/", pathNot: TOOLS },
     { dependencyTypes: ["npm-dev"] },
   ),
   forbid(
@@ -177,7 +171,7 @@ export const forbidden: Rule[] = [
   forbid(
     "no-test-code",
     "Production runs no test code.",
-    { path: "^(packages|services|gateway|examples)/", pathNot: TOOLS },
+    { path: "^(packages|services|gateway|admin|examples)/", pathNot: TOOLS },
     { path: [...TESTS, TEST_LIBRARIES] },
   ),
   forbid("other-service", "Services talk over gRPC and events.", { path: SERVICE }, { path: SERVICE, pathNot: "^$1/" }),

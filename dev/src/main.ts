@@ -23,6 +23,11 @@ const commands: Command[] = [
     options: {},
     run: async () => (await import("./demo.ts")).demo(),
   }),
+  passingOn(
+    "countersign -- <command>",
+    "Runs the administrator's command against the running stack, as ada or as CS_ADMIN_PERSON says.",
+    async (args) => (await import("./countersign.ts")).countersign(args),
+  ),
   command({
     usage: "reset -- [--state-dir <folder>]",
     about: "Deletes accounts, chain, keys and certificates of the local stack. Tools stay built.",

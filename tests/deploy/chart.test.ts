@@ -161,12 +161,19 @@ describe("the chart", () => {
     expect(ofKind(own, "Gateway")).toEqual([]);
   });
 
-  it("requests a certificate for every process, the operator and the named backends", () => {
+  it("requests a certificate for every process, the operator, the named backends and administrators", () => {
     const names = ofKind(render(EVERYTHING), "Certificate").map(({ spec }) => spec.dnsNames.join());
     expect(names.sort()).toEqual(
-      ["account", "auth", "demo-backend", "device", "gateway", "key", "operator", "signer"].map(
+      ["account", "admin", "auth", "demo-backend", "device", "gateway", "key", "operator", "signer"].map(
         (name) => `${name}.countersign.internal`,
       ),
     );
+    const [admin] = ofKind(render(EVERYTHING), "Certificate").filter(({ spec }) => spec.uris);
+    expect(admin!.spec).toMatchObject({
+      dnsNames: ["admin.countersign.internal"],
+      uris: ["countersign:person:ada"],
+      usages: ["digital signature", "client auth"],
+      duration: "168h",
+    });
   });
 });

@@ -67,6 +67,7 @@ export const EVERYTHING: Values = {
   "secrets.gateway": "countersign-gateway",
   networks: [{ chainName: "flow-mainnet" }],
   "certificates.backends": ["demo-backend"],
+  "certificates.administrators": ["ada"],
   "networkPolicy.backends": { "demo-backend": [{ podSelector: { matchLabels: { app: "demo-backend" } } }] },
   "networkPolicy.metricsFrom": [
     { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },

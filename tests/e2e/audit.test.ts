@@ -13,6 +13,7 @@ import { connect } from "nats";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { firstRecord } from "../../services/signer/src/testing/audit-fixture.ts";
+import { countersign } from "../support/admin.ts";
 import { chain, chainName, type Person, signUpPerson, stack } from "../support/person.ts";
 
 const { ca, clients } = stack.tls;
@@ -32,7 +33,6 @@ const run = promisify(execFile);
 const signer = async (...args: string[]) => {
   const env = {
     PATH: process.env.PATH,
-    SIGNER_DATABASE_URL: stack.databases.signer,
     SIGNER_KEYSTORE_FILE: join(stack.stateDir, "keys/signer-keystore.json"),
     SIGNER_KEYSTORE_PASSPHRASE_FILE: join(stack.stateDir, "keys/signer-keystore.passphrase"),
   };
@@ -111,7 +111,7 @@ describe("the audit log of a running signer", () => {
 
   it("is complete when its export is compared with the signer's file of checkpoints", async () => {
     copyFileSync(checkpointFile, place("checkpoints"));
-    expect(await signer("audit", "export", "--out", place("export"))).toMatchObject({ code: 0 });
+    expect(await countersign(stack, "ada", "audit", "export", "--out", place("export"))).toMatchObject({ code: 0 });
     const kept = ["--checkpoints", place("checkpoints")];
     const args = ["--export", place("export"), "--public-key", place("public.json"), ...kept];
     const { code, stdout } = await signer("audit", "verify", ...args);
@@ -160,7 +160,7 @@ describe("the audit log of a running signer", () => {
       const receipt = { chainId, sequence: 1n, recordHash: Buffer.from(record.hash, "hex") };
       await expect(information.getAuditProof({ receipt })).rejects.toMatchObject({ reason: "Unavailable" });
       copyFileSync(checkpointFile, place("checkpoints"));
-      await signer("audit", "export", "--out", place("forged"));
+      await countersign(stack, "ada", "audit", "export", "--out", place("forged"));
       const files = ["--public-key", place("public.json"), "--checkpoints", place("checkpoints")];
       const { code, stdout } = await signer("audit", "verify", "--export", place("forged"), ...files);
       expect(stdout.split("\n").filter((line) => line.startsWith("WRONG"))).toEqual([

@@ -134,8 +134,8 @@ describe("a change on chain without the service", () => {
         [person.signedUp.account.id],
       );
       expect(record).toMatchObject({
-        lifted_by: "test",
-        lift_reason: "the test has done it",
+        lifted_by: "grace",
+        lift_reason: "a test of the administrator's command",
         lifted_at: expect.any(Date),
       });
       close();

@@ -1,16 +1,15 @@
 import { expect } from "vitest";
-import { accountsHolds } from "../../services/auth/src/commands/accounts-holds.ts";
-import { accountsUnfreeze } from "../../services/auth/src/commands/accounts-unfreeze.ts";
 import { query } from "../security/token-forge.ts";
+import { asAdmin, liftHolds, reason } from "../support/admin.ts";
 import { type Person, stack } from "../support/person.ts";
 
-const env = { AUTH_DATABASE_URL: stack.databases.auth! };
-
-/** Returns the lines that `auth accounts holds` prints for a person. */
+/** Returns a person's holds, one line for each: alert, chain, event and transaction. */
 export async function holdsOf({ signedUp }: Person): Promise<string[]> {
-  const lines: string[] = [];
-  await accountsHolds.run({ args: [signedUp.account.id], env, print: (line) => void lines.push(line) });
-  return lines;
+  const accountId = signedUp.account.id;
+  const { holds } = await asAdmin(stack, "ada", ({ auth }) => auth.listHolds({ reason, accountId }));
+  return holds.map(({ alertId, chainName, eventType, transactionId }) =>
+    [alertId, chainName, eventType, transactionId].join(" "),
+  );
 }
 
 /** Returns whether every alert of a transaction has its hold: a later hold would freeze the account again. */
@@ -21,13 +20,9 @@ async function isAllHeld(person: Person, transactionId: string): Promise<boolean
   return holds.length > 0 && holds.length === alerts.length;
 }
 
-/** Waits for the holds that a transaction causes and lifts them as an operator; returns the output. */
+/** Waits for the holds that a transaction causes and lifts them, as two persons; returns the output. */
 export async function lookAt(person: Person, transactionId: string): Promise<string[]> {
-  await expect.poll(() => isAllHeld(person, transactionId), { timeout: 20_000, interval: 50 }).toBe(true);
-  const lines: string[] = [];
-  // Time, account, alert.
-  const seen = (await holdsOf(person)).at(-1)!.split(" ")[2]!;
-  const args = [person.signedUp.account.id, "--seen", seen, "--by", "test", "--reason", "the test has done it"];
-  await accountsUnfreeze.run({ args, env, print: (line) => void lines.push(line) });
-  return lines;
+  await expect.poll(() => isAllHeld(person, transactionId), { timeout: 20_000, interval: 100 }).toBe(true);
+  const [seen] = (await holdsOf(person)).at(-1)!.split(" ");
+  return liftHolds(stack, person.signedUp.account.id, seen!);
 }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, services } from "@countersign/build/paths.ts";
+import { adminEnvironment } from "@countersign/local-stack/admin-environment.ts";
 import { tlsFiles } from "@countersign/local-stack/certificates.ts";
 import type { RunningStack } from "@countersign/local-stack/stack.ts";
 
@@ -27,6 +28,8 @@ export async function makePrograms(running: RunningStack, stateDir: string, dire
   for (const service of services) {
     make(service, await running.environmentOf(service), join(root, "services", service, "src/cli.ts"));
   }
+  const admin = { PATH: process.env.PATH, ...adminEnvironment(running.stack, "ada") };
+  make("countersign", admin, join(root, "admin/src/cli.ts"));
   const { ca, cert, key } = tlsFiles(stateDir, "operator");
   const operator = { CS_NATS_URL: running.stack.nats.replace("nats://", "tls://"), CS_TLS_CA: ca, CS_TLS_CERT: cert };
   const natsEnvironment = { PATH: process.env.PATH, ...operator, CS_TLS_KEY: key };

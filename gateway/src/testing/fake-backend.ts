@@ -24,6 +24,7 @@ const peers = parsePeers({
     "account.v1.Accounts/DeployAccount": { callers: ["auth"], token: "service" },
     "account.v1.Accounts/GetAccount": { callers: ["auth"], token: "service" },
     "account.v1.Accounts/LinkParent": { callers: ["gateway"], token: "user" },
+    "account.v1.Accounts/CancelDeployment": { callers: ["gateway"], token: "service" },
   },
 });
 const logger = createLogger({ name: "backend", level: "silent" });
@@ -94,6 +95,7 @@ export async function startFakeBackend(tlsOf: (name: string) => TlsPaths) {
       return { account: { id: call.token!.accountId, addresses: [], parent: [], createdAt: now, updatedAt: now } };
     },
     deployAccount: notHere,
+    cancelDeployment: notHere,
     getAccount: notHere,
     linkParent: notHere,
   });

@@ -1,3 +1,4 @@
+export type { Administrator } from "./administrator.ts";
 export { AppError, type FieldError, invalidField, invalidFields, isAppError } from "./app-error.ts";
 export { type Batcher, createBatcher } from "./batcher.ts";
 export { certificatesIn, createCaRemoval } from "./certificates.ts";

@@ -10,6 +10,8 @@ export const LOG_FIELDS = [
   ...["verdict", "durationMs", "attempt", "attempts"],
   // The account and what belongs to it
   ...["accountId", "sessionId", "deviceId", "appId", "twoFactorId", "signUpId", "provider"],
+  // An administrator's command; `why` is the administrator's text
+  ...["person", "command", "why"],
   // Events and jobs
   ...["eventId", "subject", "stream", "durable", "sequence", "batchSize", "count", "limit", "delayMs", "ageMs"],
   // Chains and signing

@@ -89,6 +89,23 @@ export const REASONS = {
   InvalidMessage: { grpc: "INVALID_ARGUMENT", http: 400, title: "Not a Flow transaction message" },
   SigningRefused: { grpc: "PERMISSION_DENIED", http: 403, title: "The signer refuses to sign this" },
   SignerNotCurrent: { grpc: "UNAVAILABLE", http: 503, title: "The signer does not have the current token state" },
+  SignUpNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such sign-up" },
+  SignUpOnChain: {
+    grpc: "FAILED_PRECONDITION",
+    http: 409,
+    title: "The sign-up is on chain, or on its way: resume it",
+  },
+  RotationNotFound: { grpc: "NOT_FOUND", http: 404, title: "No rotation of a server key was submitted" },
+  AdminRequestNotFound: {
+    grpc: "NOT_FOUND",
+    http: 404,
+    title: "No such request of an administrator, or it was decided, or its time is over",
+  },
+  SecondPersonRequired: {
+    grpc: "PERMISSION_DENIED",
+    http: 403,
+    title: "Another administrator must approve this",
+  },
   RateLimited: { grpc: "RESOURCE_EXHAUSTED", http: 429, title: "Too many requests" },
   PayloadTooLarge: { grpc: "INVALID_ARGUMENT", http: 413, title: "The body is too large" },
   UnsupportedMediaType: { grpc: "INVALID_ARGUMENT", http: 415, title: "The content type is not supported" },

@@ -43,14 +43,20 @@ export const DURABLES = {
         "cs.v1.signer.*.time-lock-cancelled",
       ],
     },
+    // Until it has succeeded: nobody erases a second time by themselves.
+    "device-person-erased": { filter: ["cs.v1.auth.*.person-erased"], maxDeliver: 2_100 },
     "device-push": { filter: ["cs.v1.device.*.two-factor-changed"] },
   },
   key: {
     "key-account-keys-changed": { filter: ["cs.v1.account.*.account-keys-changed"] },
+    // Until it has succeeded: nobody erases a second time by themselves.
+    "key-person-erased": { filter: ["cs.v1.auth.*.person-erased"], maxDeliver: 2_100 },
   },
   account: {
     // Another process soon continues the voiding of one that died: a thief may be faster otherwise.
     "account-account-frozen": { filter: ["cs.v1.auth.*.account-frozen"], ackWaitMs: 5_000 },
+    // Until it has succeeded: nobody erases a second time by themselves.
+    "account-person-erased": { filter: ["cs.v1.auth.*.person-erased"], maxDeliver: 2_100 },
   },
   signer: {},
 } as const satisfies Record<string, Record<string, DurableSettings>>;

@@ -21,7 +21,12 @@ export const certificateNames = [
   "nats",
   "demo-backend",
   "operator",
+  // Two administrators, since some commands take two persons.
+  "admin-ada",
+  "admin-grace",
 ] as const;
+
+const ADMIN = "admin-";
 
 type Keys = webcrypto.CryptoKeyPair;
 
@@ -92,7 +97,9 @@ export async function makeLeaf(
   lifeMs?: number,
 ): Promise<void> {
   const keys = (await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as Keys;
-  const names: x509.JsonGeneralNames = [{ type: "dns", value: internalName(name) }];
+  const isPerson = name.startsWith(ADMIN);
+  const names: x509.JsonGeneralNames = [{ type: "dns", value: internalName(isPerson ? "admin" : name) }];
+  if (isPerson) names.push({ type: "url", value: `countersign:person:${name.slice(ADMIN.length)}` });
   // NATS is dialled by the address that stack.json names.
   if (name === "nats") names.push({ type: "dns", value: "localhost" }, { type: "ip", value: "127.0.0.1" });
   const certificate = await x509.X509CertificateGenerator.create({

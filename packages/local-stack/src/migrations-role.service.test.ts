@@ -46,7 +46,17 @@ it("gives the service's role the rows of every table, and neither the schema nor
   const names = tables!.rows
     .map(({ tablename }) => tablename as string)
     .filter((name) => name !== "_prisma_migrations");
-  for (const name of names) await execute(urlAs(role), `SELECT * FROM "${name}" LIMIT 1`, `DELETE FROM "${name}"`);
-  const refused = ["SELECT * FROM _prisma_migrations", "CREATE TABLE own (id int)", `DROP TABLE "${names[0]}"`];
+  const appended = "admin_action";
+  for (const name of names) {
+    await execute(urlAs(role), `SELECT * FROM "${name}" LIMIT 1`);
+    if (name !== appended) await execute(urlAs(role), `DELETE FROM "${name}"`);
+  }
+  const changes = [`DELETE FROM ${appended}`, `UPDATE ${appended} SET reason = ''`, `TRUNCATE ${appended}`];
+  const refused = [
+    ...changes,
+    "SELECT * FROM _prisma_migrations",
+    "CREATE TABLE own (id int)",
+    `DROP TABLE "${names[0]}"`,
+  ];
   for (const statement of refused) await expect(execute(urlAs(role), statement)).rejects.toThrow(/permission|owner/);
 });

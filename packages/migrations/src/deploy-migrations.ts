@@ -13,6 +13,9 @@ export function serviceRole(service: ServiceName, env: NodeJS.ProcessEnv): strin
   return role;
 }
 
+/** Tables whose rows a service adds and reads, and neither changes nor deletes. */
+const APPEND_ONLY = ["admin_action"];
+
 /**
  * Applies a service's pending migrations as the owner of its database and returns their names. Gives `role`
  * the rows of every table and nothing else: it can neither change the schema nor read the record of the
@@ -28,9 +31,13 @@ export async function deployMigrations(service: ServiceName, url: string, role?:
   ]);
   const applied = await migrate(service, url);
   await executeSql(url, [
+    // In one transaction: at no moment may the service change what is append-only.
+    "BEGIN",
     `GRANT ${rows} ON ALL TABLES IN SCHEMA public TO ${role}`,
     `GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role}`,
     `REVOKE ALL ON _prisma_migrations FROM ${role}`,
+    `REVOKE UPDATE, DELETE, TRUNCATE ON ${APPEND_ONLY.join(", ")} FROM ${role}`,
+    "COMMIT",
   ]);
   return applied;
 }

@@ -18,6 +18,7 @@ async function connect(): Promise<pg.Client> {
 const STEPS = [
   "CREATE TABLE busy (id int)",
   "ALTER TABLE busy ADD COLUMN name text; ALTER TABLE busy ADD COLUMN age int",
+  'CREATE INDEX CONCURRENTLY "busy_age" ON "busy" ("age")',
 ];
 
 /** Applies the first migrations; returns the names of those that were new. */
@@ -66,3 +67,26 @@ it("a migration that needs a busy table lets others read it, and is applied once
   expect((await reader.query("SELECT id, name, age FROM busy")).rows).toEqual([]);
   expect(await apply(2)).toEqual([]);
 });
+
+it("an index that is made beside others waits for older transactions, and replaces one that is not valid", async () => {
+  await apply(2);
+  const [old, watcher] = [await connect(), await connect()];
+  await watcher.query("INSERT INTO busy (id, age) VALUES (1, 1), (2, 1)");
+  await expect(watcher.query("CREATE UNIQUE INDEX CONCURRENTLY busy_age ON busy (age)")).rejects.toThrow("busy_age");
+  await old.query("BEGIN");
+  await old.query("UPDATE busy SET age = 2 WHERE id = 1");
+  const migrating = apply(3);
+  const waiting = () =>
+    watcher.query(
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INDEX CONCURRENTLY%'",
+    );
+  await vi.waitFor(async () => expect((await waiting()).rowCount).toBe(1));
+  // Longer than any other statement of a migration waits for a lock.
+  await watcher.query("SELECT pg_sleep(2.5)");
+  await old.query("COMMIT");
+  expect(await migrating).toEqual(["20261123000002_step"]);
+  const { rows } = await watcher.query(
+    "SELECT indisvalid, indisunique FROM pg_index WHERE indexrelid = 'busy_age'::regclass",
+  );
+  expect(rows).toEqual([{ indisvalid: true, indisunique: false }]);
+}, 30_000);

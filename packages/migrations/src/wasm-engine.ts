@@ -94,12 +94,28 @@ const RETRY_MS = 3_000;
 const GIVE_UP_MS = 300_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
+const CONCURRENTLY = /\bCREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+"?(\w+)"?/i;
+
+/**
+ * Makes an index without locking others out. It waits for older transactions, as long as these take: a limit
+ * would leave an index that is not valid behind. One that an earlier run left is dropped first.
+ */
+async function createConcurrently(pool: pg.Pool, script: string, index: string): Promise<void> {
+  const left = await pool.query("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid", [
+    `"${index}"`,
+  ]);
+  if (left.rowCount) await pool.query(`DROP INDEX CONCURRENTLY "${index}"`);
+  await pool.query(script);
+}
+
 /**
  * Runs a migration's script, which Postgres does as one transaction. Where a lock is not free in time, it
  * changed nothing, lets the others pass, and runs again. adapter-pg would split the script at every
  * semicolon, also inside of a function's body.
  */
 async function runScript(pool: pg.Pool, script: string): Promise<void> {
+  const index = CONCURRENTLY.exec(script)?.[1];
+  if (index !== undefined) return createConcurrently(pool, script, index);
   // Of the session, not of the script: CREATE INDEX CONCURRENTLY must be its script's only statement.
   await pool.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
   try {

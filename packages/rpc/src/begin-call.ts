@@ -17,7 +17,7 @@ import {
 } from "@countersign/core";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import { logCall } from "./call-line.ts";
-import { callerOf } from "./caller.ts";
+import { ADMIN, callerOf, personOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
 import type { PeerRule } from "./peers.ts";
@@ -225,6 +225,11 @@ class ServerCall implements ServerCallState, RunningCall {
     this.#context = context;
     if (this.#deadline !== undefined) context.deadline = this.#deadline;
     if (this.#kind.stream) context.draining = this.#runtime.draining;
+    if (caller === ADMIN) {
+      const person = personOf(this.#call.getAuthContext());
+      if (person === undefined) throw new AppError("CallerNotAllowed");
+      context.person = person;
+    }
     const { metadata } = this.#call;
     const clientIp = caller === "gateway" ? clientIpFrom(metadata) : undefined;
     if (clientIp !== undefined) context.clientIp = clientIp;
@@ -288,6 +293,7 @@ class Context implements CallContext {
   readonly signal: AbortSignal;
   readonly #call: ServerCall;
   accountId?: string;
+  person?: string;
   token?: VerifiedToken;
   rawToken?: string;
   tokenRefusal?: Reason;

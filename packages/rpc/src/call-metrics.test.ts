@@ -12,6 +12,7 @@ const rpcs = {
   "account.v1.Accounts/GetAccount": { callers: ["gateway"], token: "service" as const },
   "account.v1.Accounts/GetMe": { callers: ["gateway"], token: "service" as const },
   "account.v1.Accounts/LinkParent": { callers: ["gateway"], token: "service" as const },
+  "account.v1.Accounts/CancelDeployment": { callers: ["gateway"], token: "service" as const },
 };
 const HOSTILE = [
   "nowhere.v1.Nothing/AtAll",
@@ -35,7 +36,13 @@ beforeAll(async () => {
   const ours = await createAuthority();
   running = testServer(await ours.issue("account"), rpcs);
   const answer = async () => GetAccountResponse.create() as never;
-  running.server.add(AccountsService, { deployAccount: answer, getAccount: answer, getMe: answer, linkParent: answer });
+  running.server.add(AccountsService, {
+    deployAccount: answer,
+    cancelDeployment: answer,
+    getAccount: answer,
+    getMe: answer,
+    linkParent: answer,
+  });
   const address = await running.listen();
   for (const name of ["gateway", "demo-backend", "other-backend"]) {
     clients[name] = createRpcClient(CallsService, {

@@ -3,12 +3,13 @@ import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 
 const INTERNAL = new RegExp(`^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\\.${INTERNAL_DOMAIN.replaceAll(".", "\\.")}$`);
 
-/**
- * Returns the name in the certificate of a connection; undefined without an accepted name, and from the
- * certificate's expiry on. TLS has verified the chain: grpc-js gives no certificate of a connection that is
- * not authorized. `names` maps DNS names of other domains.
- */
-export function callerOf(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
+/** The caller whose certificate also names a person. */
+export const ADMIN = "admin";
+
+const PERSON = /^URI:countersign:person:([a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)$/;
+
+/** Returns the names in a verified certificate; undefined once it has expired, or where they are unclear. */
+function namesIn(auth: AuthContext): string[] | undefined {
   const { subjectaltname: alternatives, valid_to: validTo = "" } = auth.sslPeerCertificate ?? {};
   // TLS has checked it once, and a connection may be older.
   if (!(Date.parse(validTo) > Date.now())) return undefined;
@@ -16,8 +17,23 @@ export function callerOf(auth: AuthContext, names: ReadonlyMap<string, string>):
   // has one.
   if (auth.transportSecurityType !== "ssl" || alternatives === undefined || alternatives.includes('"'))
     return undefined;
+  return alternatives.split(", ");
+}
+
+/** Returns the person in the certificate of an administrator; undefined without exactly one. */
+export function personOf(auth: AuthContext): string | undefined {
+  const persons = (namesIn(auth) ?? []).flatMap((name) => PERSON.exec(name)?.[1] ?? []);
+  return persons.length === 1 ? persons[0] : undefined;
+}
+
+/**
+ * Returns the name in the certificate of a connection; undefined without an accepted name, and from the
+ * certificate's expiry on. TLS has verified the chain: grpc-js gives no certificate of a connection that is
+ * not authorized. `names` maps DNS names of other domains.
+ */
+export function callerOf(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
   const callers = new Set<string>();
-  for (const entry of alternatives.split(", ")) {
+  for (const entry of namesIn(auth) ?? []) {
     if (!entry.startsWith("DNS:")) continue;
     const dns = entry.slice("DNS:".length);
     const caller = names.get(dns) ?? INTERNAL.exec(dns)?.[1];

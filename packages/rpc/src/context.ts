@@ -1,12 +1,14 @@
 import { AppError, type Logger, type Reason, type TraceParent, type VerifiedToken } from "@countersign/core";
 
 /**
- * The caller and the metadata of a call. Only `caller` (certificate) and `token` (verified) are proof of an
- * identity.
+ * The caller and the metadata of a call. Only `caller` and `person` (certificate) and `token` (verified)
+ * are proof of an identity.
  */
 export interface CallContext {
   /** The name in the caller's certificate, for example "gateway". */
   caller: string;
+  /** The person in the certificate; set for administrators only, and always. */
+  person?: string;
   requestId: string;
   trace: TraceParent;
   /** The user's token, where the RPC's row in peers.json requires one, or allows one and it is valid. */

@@ -9,7 +9,7 @@ import { type TestServer, testServer } from "./testing/harness.ts";
 
 const rpcs = {
   "auth.v1.Access/RemoveDevice": { callers: ["gateway"], token: "service" as const },
-  "auth.v1.Access/FreezeAccount": { callers: ["gateway", "partner"], token: "service" as const },
+  "auth.v1.Access/FreezeAccount": { callers: ["gateway", "partner", "admin"], token: "service" as const },
   "auth.v1.Access/UnfreezeAccount": { callers: ["device"], token: "service" as const },
   "grpc.health.v1.Health/*": { callers: ["*"], token: "service" as const },
 };
@@ -19,6 +19,7 @@ let theirs: Authority;
 let running: TestServer;
 let address: string;
 let callers: string[];
+let persons: (string | undefined)[];
 
 beforeAll(async () => {
   [ours, theirs] = await Promise.all([createAuthority("Ours"), createAuthority("Ours")]);
@@ -26,11 +27,13 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   callers = [];
+  persons = [];
   running = testServer(await ours.issue("auth"), rpcs, { names: { "signing.partner.example": "partner" } });
   running.server.add(AccessService, {
     removeDevice: async () => ({ publicKey: undefined }),
     freezeAccount: async (_request, call) => {
       callers.push(call.caller);
+      persons.push(call.person);
       return {};
     },
     unfreezeAccount: async () => UnfreezeAccountResponse.create(),
@@ -111,6 +114,28 @@ describe("permitted callers", () => {
   test("a registered name of another domain is its peer", async () => {
     await freeze(await ours.issue("x", { dns: ["signing.partner.example"] }));
     expect(callers).toEqual(["partner"]);
+  });
+
+  test("an administrator's certificate names the person", async () => {
+    await freeze(await ours.issue("admin", { uris: ["countersign:person:ada.lovelace"] }));
+    expect(persons).toEqual(["ada.lovelace"]);
+  });
+
+  test.each([
+    [[]],
+    [["countersign:person:ada", "countersign:person:grace"]],
+    [["countersign:person:"]],
+    [["countersign:person:Ada"]],
+    [["https://countersign:person:ada"]],
+    [["countersign:person:ada, URI:countersign:person:grace"]],
+  ])("an administrator with the names %j is nobody", async (uris) => {
+    await expect(freeze(await ours.issue("admin", { uris }))).rejects.toMatchObject({ reason: "CallerNotAllowed" });
+    expect(callers).toEqual([]);
+  });
+
+  test("a person in another caller's certificate is nobody", async () => {
+    await freeze(await ours.issue("gateway", { uris: ["countersign:person:ada"] }));
+    expect(persons).toEqual([undefined]);
   });
 
   test("a client accepts only the service that it asked for", async () => {

@@ -16,6 +16,7 @@ const rpcs = {
   "account.v1.Accounts/GetAccount": service,
   "account.v1.Accounts/GetMe": service,
   "account.v1.Accounts/LinkParent": service,
+  "account.v1.Accounts/CancelDeployment": service,
 };
 
 const calls = { "rpc.v1.Calls/Stream": service };
@@ -32,6 +33,7 @@ test("calls are spread over all addresses, and continue at the others when one i
     const running = testServer(tls, rpcs);
     running.server.add(AccountsService, {
       deployAccount: answer as never,
+      cancelDeployment: answer as never,
       getAccount: answer,
       getMe: answer as never,
       linkParent: answer as never,
@@ -73,7 +75,13 @@ test.each([{ coalesce: false }, { coalesce: true }])(
         replica.calls += 1;
         return GetAccountResponse.create();
       };
-      replica.server.add(AccountsService, { deployAccount: unused, getAccount, getMe: unused, linkParent: unused });
+      replica.server.add(AccountsService, {
+        deployAccount: unused,
+        cancelDeployment: unused,
+        getAccount,
+        getMe: unused,
+        linkParent: unused,
+      });
       replica.port = (await replica.server.listen(address)).port;
       return replica;
     };
@@ -110,7 +118,13 @@ test("all clients of a channel use one connection", async () => {
   const { server, listen } = testServer(await authority.issue("account"), rpcs);
   const answer = async () => GetAccountResponse.create();
   const unused = answer as never;
-  server.add(AccountsService, { deployAccount: unused, getAccount: answer, getMe: unused, linkParent: unused });
+  server.add(AccountsService, {
+    deployAccount: unused,
+    cancelDeployment: unused,
+    getAccount: answer,
+    getMe: unused,
+    linkParent: unused,
+  });
   const port = Number((await listen()).split(":")[1]);
   let connections = 0;
   const counting = createServer((socket) => {

@@ -14,6 +14,7 @@ import { settable } from "./testing/settable.ts";
 const row = (...callers: string[]) => ({ callers, token: "service" as const });
 const table = (...callers: string[]): PeersFile["rpcs"] => ({
   "account.v1.Accounts/DeployAccount": row(...callers),
+  "account.v1.Accounts/CancelDeployment": row(...callers),
   "account.v1.Accounts/GetAccount": row(...callers),
   "account.v1.Accounts/GetMe": row(...callers),
   "account.v1.Accounts/LinkParent": row(...callers),
@@ -47,7 +48,13 @@ async function start(moveMs?: number): Promise<void> {
   serverTls = settable(await ours.issue("account"));
   running = testServer(serverTls, table("gateway"), { peers, ...(moveMs && { moveMs }) });
   running.server
-    .add(AccountsService, { deployAccount: answer, getAccount: answer, getMe: answer, linkParent: answer })
+    .add(AccountsService, {
+      deployAccount: answer,
+      cancelDeployment: answer,
+      getAccount: answer,
+      getMe: answer,
+      linkParent: answer,
+    })
     .add(AccountEventsService, {
       async *watch(_request, call) {
         for (let id = 0; !call.signal.aborted; id += 1) {

@@ -1,15 +1,19 @@
+import { adminHandlers, onPersonErased } from "@countersign/admin-actions";
 import { asOperation, limitPerMinute, sleepUntil } from "@countersign/core";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { AdminService as AccountAdminService } from "@countersign/proto/account/v1/admin.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { MessagesService } from "@countersign/proto/account/v1/messages.ts";
 import { NetworksService } from "@countersign/proto/account/v1/networks.ts";
 import { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
+import { AdminService } from "@countersign/proto/admin/v1/admin.ts";
 import { createServiceRuntime, runService, type ServiceProcess } from "@countersign/runtime";
 import { chainNamesOf } from "@countersign/settings";
 import { openChains } from "./chain/open-chains.ts";
 import { openSigner } from "./clients/open-signer.ts";
 import { loadConfig } from "./config.ts";
+import { cancelDeployment } from "./domain/accounts/cancel-deployment.ts";
 import { deployAccount } from "./domain/accounts/deploy-account.ts";
 import { getAccount } from "./domain/accounts/get-account.ts";
 import { linkParent } from "./domain/accounts/link-parent.ts";
@@ -24,6 +28,7 @@ import { startChainJobs } from "./jobs/start-chain-jobs.ts";
 import { withCreationSeconds } from "./metrics.ts";
 import { accountKeysHandlers } from "./rpc/account-keys.ts";
 import { accountsHandlers } from "./rpc/accounts.ts";
+import { accountAdminHandlers } from "./rpc/admin.ts";
 import { keyAdditionsHandlers } from "./rpc/key-additions.ts";
 import { messagesHandlers } from "./rpc/messages.ts";
 import { networksHandlers } from "./rpc/networks.ts";
@@ -36,6 +41,8 @@ import { onAccountFrozen } from "./subscribers/account-frozen.ts";
 const VOID_LOOK_MS = 250;
 /** Milliseconds: they wait for the chain. */
 const DEADLINES = {
+  "account.v1.Admin/ListBalances": 10_000,
+  "account.v1.Admin/ResumeRotation": 10_000,
   "account.v1.Accounts/DeployAccount": 25_000,
   "account.v1.Accounts/LinkParent": 8_000,
   "account.v1.KeyAdditions/SubmitKeyAddition": 10_000,
@@ -77,6 +84,7 @@ async function start(service: ServiceProcess) {
       pause: (ms) => sleepUntil(ms, [runtime.signal]),
     }),
   });
+  runtime.consume({ durable: "account-person-erased", handler: onPersonErased(stores.erasePerson) });
   const rotating = { accounts, chains, rotations, signer: signer.rotation, passkeys, clock, logger };
   const reconcile = reconcileServerKeyRotation(rotating);
   const following = { keyWatch, readings, settlements, budgetSigner: signer.budgets };
@@ -85,6 +93,8 @@ async function start(service: ServiceProcess) {
   const { wake: wakeRunner } = runner;
   const chainNames = chainNamesOf(config.networks);
   const deploy = deployAccount({ store: stored, clock, chainNames, wakeRunner, waitForEnd: waiters.wait });
+  const cancel = cancelDeployment({ store: stored, clock });
+  const get = getAccount({ store: accounts });
   const link = linkParent({ store: writingParents(stored, accounts), chains, clock });
   const unknownTransaction = unknownTransactions(rememberFirstAsked());
   const adding = { accounts, chains, additions, signer: signer.keyAdditions, passkeys, maxUserKeys, clock, logger };
@@ -92,10 +102,9 @@ async function start(service: ServiceProcess) {
   const limitMessages = (accountId: string) => limit(accountId, config.messagesPerMinute);
   const server = runtime
     .server({ tokenState, deadlines: DEADLINES })
-    .add(
-      AccountsService,
-      accountsHandlers({ deploy, get: getAccount({ store: accounts }), link, profiles, transactionUrl }),
-    )
+    .add(AccountsService, accountsHandlers({ deploy, cancel, get, link, profiles, transactionUrl }))
+    .add(AdminService, adminHandlers(stores.administration))
+    .add(AccountAdminService, accountAdminHandlers({ ...rotating, ...stores.administration, reconcile }))
     .add(NetworksService, networksHandlers(config.networks))
     .add(MessagesService, messagesHandlers(prepareMessage({ accounts, chains }), limitMessages, chains))
     .add(AccountKeysService, accountKeysHandlers({ accounts, chains, unknownTransaction }))

@@ -46,6 +46,7 @@ const STATUS = {
   assigned: DeploymentStatus.DEPLOYMENT_STATUS_PENDING,
   deployed: DeploymentStatus.DEPLOYMENT_STATUS_DEPLOYED,
   failed: DeploymentStatus.DEPLOYMENT_STATUS_FAILED,
+  cancelled: DeploymentStatus.DEPLOYMENT_STATUS_FAILED,
 } as const satisfies Record<DeploymentState, DeploymentStatus>;
 
 /** Returns account and deployment in the form of DeployAccount's and GetAccount's answers. */

@@ -28,6 +28,8 @@ const schema = serviceEnv.extend({
   AUTH_TOKEN_KEY_PERIOD_DAYS: z.coerce.number().min(2).default(30),
   /** false only in development. */
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
+  /** Whether another administrator approves what gives access back or cannot be undone. */
+  AUTH_ADMIN_TWO_PERSONS: z.enum(["true", "false"]).default("true"),
   /** Seconds for which a device waits that asks alone for a freeze to be lifted. */
   AUTH_TIME_LOCK_UNFREEZE_SECONDS: seconds.default(24 * 3_600),
   /** Seconds for which an account stays frozen before its recovery key alone may lift that. */
@@ -67,6 +69,7 @@ export function loadConfig(env: Env, files = readOnce) {
       deviceMs: settings.AUTH_TIME_LOCK_UNFREEZE_SECONDS * 1000,
       recoveryMs: settings.AUTH_TIME_LOCK_RECOVERY_UNFREEZE_SECONDS * 1000,
     },
+    twoPersons: settings.AUTH_ADMIN_TWO_PERSONS === "true",
     requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",
     limits: {
       signUp: scaled(settings.AUTH_LIMIT_SIGN_UP_PER_MINUTE),

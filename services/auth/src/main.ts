@@ -1,5 +1,8 @@
+import { adminHandlers } from "@countersign/admin-actions";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { AdminService } from "@countersign/proto/admin/v1/admin.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
+import { AdminService as AuthAdminService } from "@countersign/proto/auth/v1/admin.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
@@ -12,25 +15,22 @@ import { createServiceRuntime, runService, type ServiceProcess } from "@counters
 import { describeAccess, removeFromDeviceList } from "./clients/device-list.ts";
 import { openProviders } from "./clients/open-providers.ts";
 import { findSignInKey, listPasskeys } from "./clients/sign-in-keys.ts";
-import { registrationSteps, signUpSteps } from "./clients/sign-up-steps.ts";
+import { cancelDeployment, registrationSteps, signUpSteps } from "./clients/sign-up-steps.ts";
 import { twoFactorRequests } from "./clients/two-factor-requests.ts";
 import { createVerifyLogin } from "./clients/verify-login.ts";
 import { loadConfig } from "./config.ts";
-import { holdAccount } from "./domain/freeze/hold-account.ts";
 import { enrollApproved, enrollDevice } from "./domain/two-factor/enroll-device.ts";
 import { finishAbandonedSignUps } from "./jobs/finish-abandoned-sign-ups.ts";
 import { observeOpenSignUps } from "./jobs/observe-open-sign-ups.ts";
 import { accessHandlers } from "./rpc/access.ts";
+import { authAdminHandlers } from "./rpc/admin.ts";
 import { contactsHandlers } from "./rpc/contacts.ts";
 import { sessionsHandlers } from "./rpc/sessions.ts";
 import { signInHandlers } from "./rpc/sign-in.ts";
 import { signUpHandlers } from "./rpc/sign-up.ts";
 import { tokenStateHandlers } from "./rpc/token-state.ts";
 import { openStores } from "./store/open-stores.ts";
-import { onChainAlert } from "./subscribers/chain-alert.ts";
-import { onDeviceRemoved } from "./subscribers/device-removed.ts";
-import { onKeyEvent } from "./subscribers/key-events.ts";
-import { onTwoFactorChanged } from "./subscribers/two-factor-changed.ts";
+import { startConsumers } from "./subscribers/start-consumers.ts";
 import { startTokens } from "./tokens/start-tokens.ts";
 
 const ABANDONED_SIGN_UPS_MS = 2_000;
@@ -38,6 +38,7 @@ const HOUSEKEEPING_MS = 60_000;
 /** Milliseconds: they wait for the identity provider, the chain and three services. */
 const DEADLINES = {
   "auth.v1.SignUp/SignUp": 25_000,
+  "auth.v1.Admin/ResumeSignUp": 25_000,
   "auth.v1.SignIn/RequestTwoFactor": 10_000,
   "auth.v1.SignIn/FinishTwoFactor": 10_000,
 };
@@ -63,19 +64,9 @@ async function start(service: ServiceProcess) {
   const enrolling = registrationSteps({ keys: registrations, devices }, KeyOrigin.KEY_ORIGIN_TWO_FACTOR);
   const enroll = enrollDevice({ signIns, steps: enrolling, clock });
 
-  runtime.consume({ durable: "auth-device-removed", handler: onDeviceRemoved(access) });
-  runtime.consume({ durable: "auth-key-events", handler: onKeyEvent(access) });
-  runtime.consume({
-    durable: "auth-chain-alerts",
-    // In any order. Few at once: those of one account wait for each other and hold connections.
-    concurrency: 3,
-    handler: onChainAlert(holdAccount({ holds: stores.holds, clock })),
-  });
   const enrollAfterApproval = enrollApproved({ signIns, describe: requests.describe, enroll });
-  runtime.consume({
-    durable: "auth-two-factor-changed",
-    handler: onTwoFactorChanged({ enroll: enrollAfterApproval, endToken: signIns.endToken, signal }),
-  });
+  const { endToken } = signIns;
+  startConsumers(runtime.consume, { ...stores, clock, enroll: enrollAfterApproval, endToken, signal });
   const abandoned = finishAbandonedSignUps({ store: signUps, steps, clock, logger });
   runtime.every(ABANDONED_SIGN_UPS_MS, "abandoned sign-ups", abandoned);
   observeOpenSignUps(runtime, () => stores.openSignUps([...chains]));
@@ -100,6 +91,7 @@ async function start(service: ServiceProcess) {
     issueEphemeral,
   };
   const removing = { describeAccess: describeAccess(registrations), removeFromList: removeFromDeviceList(devices) };
+  const administering = { ...stores, steps, mark: signUps.mark, clock, cancelDeployment: cancelDeployment(accounts) };
   const server = runtime
     .server({ tokenState, tokens: { acceptEndedRequests: true }, deadlines: DEADLINES })
     .add(SignUpService, signUpHandlers({ ...common, store: signUps, steps }, limits.signUp))
@@ -107,6 +99,8 @@ async function start(service: ServiceProcess) {
     .add(SessionsService, sessionsHandlers({ ...common, read: readRefreshToken, refreshLimit: limits.refresh }))
     .add(AccessService, accessHandlers({ access, freezes, timeLocks: unfreezeTimeLocks, clock, ...removing }))
     .add(ContactsService, contactsHandlers(stores.contacts))
+    .add(AdminService, adminHandlers(stores))
+    .add(AuthAdminService, authAdminHandlers({ ...administering, twoPersons: config.twoPersons }))
     .add(
       TokenStateService,
       tokenStateHandlers(feed, (accountId) => blockedKeys(accountId, clock.now()), signal),

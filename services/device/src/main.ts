@@ -1,7 +1,10 @@
+import { adminHandlers, createActionLog, onPersonErased } from "@countersign/admin-actions";
 import { asPort } from "@countersign/core";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
+import { AdminService } from "@countersign/proto/admin/v1/admin.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
+import { AdminService as DeviceAdminService } from "@countersign/proto/device/v1/admin.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TimeLocksService } from "@countersign/proto/device/v1/time_locks.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
@@ -17,11 +20,14 @@ import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
 import { openLocator } from "./location/locate.ts";
 import { startNotifications } from "./notices/start.ts";
 import { accountEventsHandlers } from "./rpc/account-events.ts";
+import { deviceAdminHandlers } from "./rpc/admin.ts";
 import { devicesHandlers } from "./rpc/devices.ts";
 import { timeLocksHandlers } from "./rpc/time-locks.ts";
 import { twoFactorHandlers } from "./rpc/two-factor.ts";
+import { deviceReadings, erasePerson } from "./store/account-readings.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { postgresDeviceStore } from "./store/postgres-device-store.ts";
+import { prismaAdminStore } from "./store/prisma-admin-store.ts";
 import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onKeyRevoked } from "./subscribers/key-revoked.ts";
@@ -44,6 +50,7 @@ async function start(service: ServiceProcess) {
   const signer = runtime.client(SignerTimeLocksService, "signer", 2_000);
 
   runtime.consume({ durable: "device-key-revoked", handler: onKeyRevoked(retireDevice({ store: devices, clock })) });
+  runtime.consume({ durable: "device-person-erased", handler: onPersonErased(erasePerson(postgres)) });
   const accountEvents = startAccountEvents({ nats, logger, metrics, clock, stopping: runtime.signal });
   onClose("account-events", () => accountEvents.close());
 
@@ -75,9 +82,13 @@ async function start(service: ServiceProcess) {
   const sweeper = startTwoFactorSweeper({ ...twoFactor, logger });
   onClose("two-factor-sweeper", () => sweeper.close());
 
+  const actions = createActionLog(postgres, clock);
+  const admin = prismaAdminStore(prisma, requests, clock);
   // An approval with a signature waits for the account service and, behind it, for the signer and the chain.
   const server = runtime
     .server({ tokenState, deadlines: { "device.v1.TwoFactor/ApproveTwoFactor": 12_000 } })
+    .add(AdminService, adminHandlers({ actions, readings: deviceReadings(postgres) }))
+    .add(DeviceAdminService, deviceAdminHandlers({ actions, admin, clock }))
     .add(DevicesService, devicesHandlers({ store: devices, clock, maxDevices }))
     .add(TwoFactorService, twoFactorHandlers(twoFactor))
     .add(TimeLocksService, timeLocksHandlers({ store: devices, timeLocks: signerTimeLocks(signer) }))

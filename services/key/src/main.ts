@@ -1,6 +1,9 @@
+import { adminHandlers, createActionLog, onPersonErased } from "@countersign/admin-actions";
 import { asPort, uuidv7 } from "@countersign/core";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
+import { AdminService } from "@countersign/proto/admin/v1/admin.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { AdminService as KeyAdminService } from "@countersign/proto/key/v1/admin.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { createServiceRuntime, runService, type ServiceProcess } from "@countersign/runtime";
 import { chainDirectory } from "./clients/chain-directory.ts";
@@ -9,7 +12,9 @@ import { loadConfig } from "./config.ts";
 import { emitUnregisteredKeys } from "./domain/emit-unregistered-keys.ts";
 import { followChain } from "./domain/follow-chain.ts";
 import { repairOnRead } from "./jobs/repair-on-read.ts";
+import { keyAdminHandlers } from "./rpc/admin.ts";
 import { keysHandlers } from "./rpc/keys.ts";
+import { accountsAfter, erasePerson, keyReadings } from "./store/account-readings.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { postgresKeyStore } from "./store/postgres-key-store.ts";
 import { onAccountKeysChanged } from "./subscribers/account-keys-changed.ts";
@@ -44,11 +49,16 @@ async function start(service: ServiceProcess) {
     concurrency: 10,
     handler: onAccountKeysChanged(follow),
   });
+  runtime.consume({ durable: "key-person-erased", handler: onPersonErased(erasePerson(postgres)) });
   runtime.every(UNREGISTERED_KEYS_MS, "unregistered keys", emitUnregisteredKeys({ store, clock }));
 
   const { maxUserKeys } = config;
+  const actions = createActionLog(postgres, clock);
+  const comparing = { store, chain, actions, accountsAfter: accountsAfter(postgres) };
   const server = runtime
     .server({ tokenState, deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 } })
+    .add(AdminService, adminHandlers({ actions, readings: keyReadings(postgres) }))
+    .add(KeyAdminService, keyAdminHandlers(comparing))
     .add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys, devices, chain, follow, repair, registration }));
   await runtime.serve(server, tokenState);
 }

@@ -1,5 +1,4 @@
 import { runCommand } from "@countersign/runtime";
-import { auditExport } from "./commands/audit-export.ts";
 import { auditVerify } from "./commands/audit-verify.ts";
 import { auditVerifyProof } from "./commands/audit-verify-proof.ts";
 import { keysCreate } from "./commands/keys-create.ts";
@@ -15,7 +14,6 @@ await runCommand("signer", [
   keysRotate,
   keysExportPublic,
   keysReEncrypt,
-  auditExport,
   auditVerify,
   auditVerifyProof,
   restore,

@@ -1,6 +1,9 @@
 import { createBlockedKeys } from "@countersign/access-tokens";
+import { adminHandlers } from "@countersign/admin-actions";
 import { asOutsidePort, asPort, uuidv7 } from "@countersign/core";
+import { AdminService } from "@countersign/proto/admin/v1/admin.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { AdminService as SignerAdminService } from "@countersign/proto/signer/v1/admin.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
@@ -21,6 +24,7 @@ import { type Backends, backendsFile, createBackendCheck } from "./policy/backen
 import { chainFinder } from "./policy/chain.ts";
 import { createKnownScripts } from "./policy/script/known-scripts.ts";
 import { startPolicies } from "./policy/start-policies.ts";
+import { signerAdminHandlers } from "./rpc/admin.ts";
 import { budgetRpcs } from "./rpc/budgets.ts";
 import { creationRpcs } from "./rpc/creation.ts";
 import { freezingRpcs } from "./rpc/freezing.ts";
@@ -52,7 +56,7 @@ export async function startSigner(
   const policies = startPolicies(config.policyFile, runtime);
   const reader = await startReader(config.parser, runtime);
   const { vault, auditKeys } = await startVault(config, runtime);
-  const { auditRecords, budgetUse, checkpoints, ...stores } = await openStores(runtime);
+  const { administration, auditRecords, budgetUse, checkpoints, ...stores } = await openStores(runtime, chains);
   const rulesOf = budgetRulesOf(policies, backendOf);
   const budgetMetrics = startBudgetMetrics({ metrics, logger, use: budgetUse, rulesOf });
   onClose("budget metrics", () => budgetMetrics.close());
@@ -92,8 +96,12 @@ export async function startSigner(
     blockedKeys: createBlockedKeys(auth, tokenState),
     onUnderestimated,
   });
+  const { explain } = commands;
+  const administering = { ...administration, policies, explain, auditKeys };
   const server = runtime
     .server({ tokenVerifier, deadlineMs: 2_000, deadlines: { "signer.v1.Budgets/SettleReservations": 10_000 } })
+    .add(AdminService, adminHandlers(administration))
+    .add(SignerAdminService, signerAdminHandlers(administering))
     .add(BudgetsService, budgetRpcs(commands))
     .add(CreationService, creationRpcs(commands))
     .add(FreezingService, freezingRpcs(commands))

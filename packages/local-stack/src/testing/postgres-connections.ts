@@ -6,5 +6,5 @@ export const MAX_CONNECTIONS: Readonly<Record<ServiceName, number>> = {
   device: 5,
   key: 5,
   account: 5,
-  signer: 9,
+  signer: 10,
 };

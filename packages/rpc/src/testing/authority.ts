@@ -9,6 +9,8 @@ const HOUR_MS = 3_600_000;
 export interface LeafOptions {
   /** DNS names instead of `<name>.countersign.internal`. */
   dns?: string[];
+  /** URIs beside the DNS names. */
+  uris?: string[];
   /** The common name of the subject. */
   commonName?: string;
   /** Expired an hour ago. */
@@ -52,6 +54,10 @@ export async function createAuthority(commonName = "Test CA"): Promise<Authority
     async issue(name, options = {}) {
       const leafKeys = await makeKeys();
       const dns = options.dns ?? [internalName(name)];
+      const alternatives = [
+        ...dns.map((value) => ({ type: "dns" as const, value })),
+        ...(options.uris ?? []).map((value) => ({ type: "url" as const, value })),
+      ];
       const leaf = await x509.X509CertificateGenerator.create({
         serialNumber: serialNumber(),
         subject: `CN=${options.commonName ?? internalName(name)}`,
@@ -63,9 +69,7 @@ export async function createAuthority(commonName = "Test CA"): Promise<Authority
         signingAlgorithm: algorithm,
         extensions: [
           new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
-          ...(dns.length === 0
-            ? []
-            : [new x509.SubjectAlternativeNameExtension(dns.map((value) => ({ type: "dns" as const, value })))]),
+          ...(alternatives.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(alternatives)]),
         ],
       });
       const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", leafKeys.privateKey));

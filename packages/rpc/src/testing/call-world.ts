@@ -14,6 +14,7 @@ const rpcs = {
   "account.v1.Accounts/GetAccount": service,
   "account.v1.Accounts/GetMe": { callers: ["gateway"], token: "user" as const },
   "account.v1.Accounts/LinkParent": { callers: ["gateway"], token: "optional" as const },
+  "account.v1.Accounts/CancelDeployment": { callers: ["gateway"], token: "service" as const },
   "device.v1.AccountEvents/Watch": { callers: ["gateway"], token: "user" as const },
   "signer.v1.Signing/SignTransaction": { callers: ["gateway"], token: "ephemeral" as const },
   "signer.v1.Signing/SignPaymaster": { callers: ["gateway"], token: "user" as const, scopes: ["recover" as const] },
@@ -64,7 +65,13 @@ beforeEach(async () => {
     return GetAccountResponse.create();
   };
   world.running.server
-    .add(AccountsService, { deployAccount: run as never, getAccount: run, getMe: run, linkParent: run as never })
+    .add(AccountsService, {
+      deployAccount: run as never,
+      cancelDeployment: run as never,
+      getAccount: run,
+      getMe: run,
+      linkParent: run as never,
+    })
     .add(AccountEventsService, {
       async *watch(_request, call) {
         await world.work(call);

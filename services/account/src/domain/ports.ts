@@ -1,6 +1,6 @@
 import type { FlowTransaction } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import type { AccountAddress, AccountDeployment } from "./accounts/account.ts";
+import type { AccountAddress, AccountDeployment, DeploymentState } from "./accounts/account.ts";
 import type { CreatedAccount, Creation, FailurePlan } from "./creations/creation.ts";
 
 export interface AccountOnChain {
@@ -23,6 +23,8 @@ export interface AccountStore {
    * set, and returns the present state.
    */
   queue(deployment: QueueDeployment, now: Date): Promise<AccountDeployment>;
+  /** Gives a deployment up unless it is, or was, in a transaction that may be on chain. Returns its state. */
+  cancel(deployment: Omit<QueueDeployment, "profileImageUrl" | "keepFailed">, now: Date): Promise<DeploymentState>;
   /** Replaces the account's parents; where they change, updatedAt moves and the event commits with them. */
   setParents(accountId: string, parents: readonly AccountAddress[], now: Date): Promise<void>;
 }

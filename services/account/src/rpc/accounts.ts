@@ -1,6 +1,7 @@
 import { AppError, isUuid } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
+import type { cancelDeployment } from "../domain/accounts/cancel-deployment.ts";
 import type { deployAccount } from "../domain/accounts/deploy-account.ts";
 import type { getAccount } from "../domain/accounts/get-account.ts";
 import type { linkParent } from "../domain/accounts/link-parent.ts";
@@ -12,6 +13,7 @@ const MAX_WAIT_MS = 20_000;
 const MAX_URL_CHARS = 2048;
 
 export interface AccountsOptions {
+  readonly cancel: ReturnType<typeof cancelDeployment>;
   readonly deploy: ReturnType<typeof deployAccount>;
   readonly get: ReturnType<typeof getAccount>;
   readonly link: ReturnType<typeof linkParent>;
@@ -21,7 +23,7 @@ export interface AccountsOptions {
 
 /** Handles account.v1.Accounts. */
 export function accountsHandlers(options: AccountsOptions): Handlers<AccountsService> {
-  const { deploy, get, link, profiles, transactionUrl } = options;
+  const { cancel, deploy, get, link, profiles, transactionUrl } = options;
   return {
     async deployAccount({ accountId, chainName, userKey, profileImageUrl, waitMs, keepFailed }, call) {
       const command = {
@@ -34,6 +36,12 @@ export function accountsHandlers(options: AccountsOptions): Handlers<AccountsSer
       };
       // A new account has no name yet.
       return deploymentToProto(await deploy(command, call.signal), transactionUrl, noProfiles);
+    },
+
+    async cancelDeployment({ accountId, chainName, userKey }) {
+      const named = { accountId: uuidFrom(accountId, "/accountId"), chainName };
+      await cancel({ ...named, userKey: validPublicKeyFromProto(userKey, "/userKey") });
+      return {};
     },
 
     async getAccount({ accountId, chainName }) {

@@ -1,6 +1,8 @@
+import { createActionLog } from "@countersign/admin-actions";
 import { asPort } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { Chain } from "../domain/creations/chain.ts";
+import { accountsAfter, accountsReadings, erasePerson } from "./account-readings.ts";
 import { postgresChainReadings } from "./chain-readings.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -36,6 +38,12 @@ export async function openStores(
   return {
     stored,
     remembered,
+    administration: {
+      actions: createActionLog(postgres, runtime.clock),
+      readings: accountsReadings(postgres, chains),
+      accountsAfter: accountsAfter(postgres),
+    },
+    erasePerson: erasePerson(postgres),
     additions: asPort("additions", prismaKeyAdditionStore(prisma)),
     creations: asPort("creations", prismaCreationStore(prisma, { transactionUrl, firstKeyId })),
     keyWatch: asPort("keyWatch", prismaKeyWatchStore(prisma), {

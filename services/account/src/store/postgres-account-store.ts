@@ -46,6 +46,7 @@ const toAccountDeployment = (row: Row, chainName: string): AccountDeployment => 
 
 const sqlOf = (name: string) => new URL(`../../sql/${name}.sql`, import.meta.url);
 const findStatement = sqlFile(sqlOf("find-account"));
+const cancelStatement = sqlFile(sqlOf("cancel-deployment"));
 const queueStatement = sqlFile(sqlOf("queue-deployment"));
 
 interface EndedDeployments {
@@ -85,6 +86,11 @@ export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): 
         }),
       );
       return (await find(accountId, chainName))!;
+    },
+
+    async cancel({ accountId, chainName, userKey: { algorithm, publicKey } }, now) {
+      await postgres.execute(cancelStatement({ accountId, chainName, algorithm, publicKey, now }));
+      return (await find(accountId, chainName))!.deployment!.state;
     },
 
     setParents: (accountId, parents, now) =>

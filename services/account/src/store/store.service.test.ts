@@ -54,6 +54,44 @@ describe("deployments", () => {
       expect(deployment).toMatchObject({ state: "queued", userKey: command.userKey });
   });
 
+  it.each([
+    ["queued", "cancelled"],
+    ["failed", "cancelled"],
+    ["cancelled", "cancelled"],
+    ["assigned", "assigned"],
+    ["deployed", "deployed"],
+  ])("that is %s is %s after a cancellation, and a cancelled one is never queued again", async (state, after) => {
+    const command = newDeployment();
+    await accounts().queue(command, clock.now());
+    await prisma.deployment.updateMany({ where: { accountId: command.accountId }, data: { state } });
+    expect(await accounts().cancel(command, clock.now())).toBe(after);
+    const { deployment } = await accounts().queue(command, clock.now());
+    expect(deployment?.state).toBe(after);
+    expect(await creations().assign(chainName, lease())).toBeUndefined();
+  });
+
+  it("that nobody asked for yet is cancelled too: a request may be on its way", async () => {
+    const command = newDeployment();
+    expect(await accounts().cancel(command, clock.now())).toBe("cancelled");
+    expect((await accounts().queue(command, clock.now())).deployment?.state).toBe("cancelled");
+  });
+
+  it("is assigned or cancelled at once, never both", async () => {
+    for (let round = 0; round < 10; round++) {
+      const command = newDeployment();
+      await accounts().queue(command, clock.now());
+      const [state, creation] = await Promise.all([
+        accounts().cancel(command, clock.now()),
+        creations().assign(chainName, lease()),
+      ]);
+      expect(state === "cancelled").toBe(creation === undefined);
+      expect(await stateOf(command.accountId)).toBe(creation === undefined ? "cancelled" : "assigned");
+      await prisma.deployment.deleteMany();
+      await prisma.creation.deleteMany();
+      await prisma.proposalKey.updateMany({ data: { creationId: null } });
+    }
+  });
+
   it("that wait, and creations under way, are counted by state with the age of the oldest", async () => {
     const { openSagas, watchedHeight } = postgresChainReadings(postgres);
     const open = async () => {

@@ -7,6 +7,7 @@ import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyToProto, type RpcClient } from "@countersign/rpc";
+import type { CancelOptions } from "../domain/admin/end-sign-up.ts";
 import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
 import type { EnrollmentSteps } from "../domain/two-factor/two-factor-sign-in.ts";
 
@@ -70,3 +71,10 @@ export function signUpSteps(clients: StepClients): SignUpSteps<Deployed & { answ
     registerDevice: (saga, context) => registerDevice(saga, saga.deviceId, context),
   };
 }
+
+/** Returns account.v1.Accounts/CancelDeployment for a sign-up. */
+export const cancelDeployment =
+  (accounts: RpcClient<AccountsService>): CancelOptions["cancelDeployment"] =>
+  async (of, userKey, context) => {
+    await accounts.cancelDeployment({ ...of, userKey: publicKeyToProto(userKey) }, { ...context, idempotent: true });
+  };

@@ -8,7 +8,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isFrozen } from "../store/prisma-freeze-store.ts";
-import { prismaHoldStore } from "../store/prisma-hold-store.ts";
+import { openHolds } from "../store/prisma-hold-store.ts";
 import { freezing, phoneOf } from "../testing/freezing.ts";
 import { clock, database, now, postgres, prisma } from "../testing/store-fixture.ts";
 import { restore } from "./restore.ts";
@@ -92,7 +92,7 @@ describe("events of the stream take away again what the database forgot", () => 
     await run({ events });
     await run({ events });
     expect(await isFrozen(prisma, accountId)).toBe(true);
-    const holds = await prismaHoldStore(prisma).open(accountId);
+    const holds = await openHolds(prisma, accountId);
     expect(holds).toMatchObject([{ eventType: "auth.account-frozen" }]);
   });
 

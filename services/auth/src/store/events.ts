@@ -66,11 +66,15 @@ export const publishSessionEnded = async (
 export const publishAccountFrozen = (
   tx: Prisma.TransactionClient,
   { accountId, requestId, now }: Context,
-  accountFrozen: { frozen: boolean; cause: "user" | "chain-alert" },
+  accountFrozen: { frozen: boolean; cause: "user" | "chain-alert" | "administrator" },
 ) => {
   const event = accountFrozen.frozen ? "account-frozen" : "account-unfrozen";
   return publish(tx, event, { accountId, requestId, now }, { accountFrozen });
 };
+
+/** Publishes that a person's data is to be erased everywhere. */
+export const publishPersonErased = (tx: Prisma.TransactionClient, context: Context) =>
+  publish(tx, "person-erased", context, { personErased: {} });
 
 /** The operation that events name where a freeze is to be lifted. */
 const UNFREEZE = "unfreeze";

@@ -1,5 +1,7 @@
+import { createActionLog } from "@countersign/admin-actions";
 import { asPort } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
+import { authReadings } from "./account-readings.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { type AddressLimits, createLimits } from "./limits.ts";
@@ -10,6 +12,7 @@ import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
 import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
+import { prismaAdminStore } from "./prisma-admin-store.ts";
 import { prismaContactStore } from "./prisma-contact-store.ts";
 import { prismaExchangedCodeStore } from "./prisma-exchanged-code-store.ts";
 import { prismaFreezeStore } from "./prisma-freeze-store.ts";
@@ -24,6 +27,8 @@ export async function openStores(runtime: ServiceRuntime, limits: AddressLimits)
   const { prisma: codes } = runtime.connections("codes", PrismaClient, 3);
   return {
     access: asPort("access", prismaAccessStore(prisma)),
+    actions: createActionLog(postgres, runtime.clock),
+    admin: asPort("admin", prismaAdminStore(prisma, runtime.clock)),
     blockedKeys: postgresBlockedKeyStore(postgres),
     challenges: asPort("challenges", postgresChallengeStore(postgres)),
     codes: asPort("codes", prismaExchangedCodeStore(codes, runtime.clock)),
@@ -32,6 +37,7 @@ export async function openStores(runtime: ServiceRuntime, limits: AddressLimits)
     freezes: asPort("freezes", prismaFreezeStore(prisma)),
     limits: createLimits(postgres, limits),
     holds: asPort("holds", prismaHoldStore(prisma)),
+    readings: authReadings(postgres),
     openSignUps: readOpenSignUps(postgres),
     sessions: asPort("sessions", postgresSessionStore(prisma, postgres)),
     signIns: asPort("signIns", prismaTwoFactorSignInStore(prisma)),

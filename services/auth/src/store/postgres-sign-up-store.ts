@@ -17,7 +17,9 @@ import { toSaga } from "./rows.ts";
 type Tx = Prisma.TransactionClient;
 
 const REMEMBERED_IDENTITIES = 50_000;
-const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
+const REMEMBERED_MS = 300_000;
+/** The end of the lease of a sign-up that its runner has given up. */
+export const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
 
 /**
  * Locks an identity's row, so that its requests come one after the other; where it is new, inserts the row.
@@ -82,8 +84,8 @@ const markStep = sqlFile(new URL("../../sql/mark-sign-up-step.sql", import.meta.
 
 /** Keeps identities and sign-up sagas in Postgres. */
 export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
-  // An identity's account is written once and never changes.
-  const accounts = new LRUCache<string, string>({ max: REMEMBERED_IDENTITIES });
+  // An identity's account is written once. A person who was erased may sign up again, with another account.
+  const accounts = new LRUCache<string, string>({ max: REMEMBERED_IDENTITIES, ttl: REMEMBERED_MS });
   return {
     lease: (command, decide) =>
       prisma.$transaction(async (tx) => {

@@ -52,6 +52,25 @@ export async function blockKeys(
   await endSessions(queriesIn(tx), ends, blocked);
 }
 
+/**
+ * Ends all sessions of an account for an administrator; with `leaves` the account begins none after that.
+ * Returns how many it ended. The last statement of its transaction that locks.
+ */
+export async function endAllSessions(
+  tx: Tx,
+  accountId: string,
+  now: Date,
+  { leaves = false }: { leaves?: boolean } = {},
+): Promise<number> {
+  await lockAccess(queriesIn(tx), accountId);
+  if (leaves) await tx.leftAccount.createMany({ data: [{ accountId, leftAt: now }], skipDuplicates: true });
+  const sessions = await liveSessions(tx, { accountId });
+  const ends = sessions.map((session) => ({ session, cause: "administrator" as const, now, requestId: "" }));
+  // Like a freeze, until the account's last token has expired.
+  const left = { kind: "account", accountId, subject: accountId, forMs: BLOCK_SENT_MS } as const;
+  return endSessions(queriesIn(tx), ends, leaves ? [left] : []);
+}
+
 /** Returns live sessions in the order in which transactions lock them. */
 const liveSessions = async (tx: Tx, where: Prisma.SessionWhereInput): Promise<Session[]> =>
   (await tx.session.findMany({ where: { ...where, endedAt: null }, orderBy: { id: "asc" } })).map(toSession);

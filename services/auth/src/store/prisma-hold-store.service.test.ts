@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { freezing, phoneOf } from "../testing/freezing.ts";
 import { clock, prisma } from "../testing/store-fixture.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
-import { prismaHoldStore } from "./prisma-hold-store.ts";
+import { liftHolds, openHolds, prismaHoldStore } from "./prisma-hold-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
 let accountId: string;
@@ -22,9 +22,9 @@ const alert = () => ({
 const place = (hold = alert()) => prismaHoldStore(prisma).place(hold, clock.now());
 const lift = async (seen?: string) => {
   clock.advance(1);
-  const { lift, open } = prismaHoldStore(prisma);
-  const newest = (await open(accountId)).at(-1)?.alertId ?? uuidv7(clock);
-  return lift({ accountId, seen: seen ?? newest, by: "ada", reason: "it was the person", now: clock.now() });
+  const newest = (await openHolds(prisma, accountId)).at(-1)?.alertId ?? uuidv7(clock);
+  const command = { accountId, seen: seen ?? newest, by: "ada", reason: "it was the person", now: clock.now() };
+  return prisma.$transaction((tx) => liftHolds(tx, command));
 };
 const frozen = async () =>
   (await prisma.tokenStateEntry.findFirst({ where: { kind: "account", subject: accountId } }))?.active;
@@ -40,7 +40,7 @@ describe("an account that waits for an operator", () => {
     await place();
     expect(await frozen()).toBe(true);
     expect(await emitted()).toEqual([{ frozen: true, cause: "chain-alert" }]);
-    expect(await prismaHoldStore(prisma).open(accountId)).toHaveLength(2);
+    expect(await openHolds(prisma, accountId)).toHaveLength(2);
     expect(await prismaTwoFactorSignInStore(prisma).mayEnroll(accountId, [])).toBe("frozen");
   });
 
@@ -102,7 +102,7 @@ describe("an account that waits for an operator", () => {
     expect(await lift(elsewhere.alertId)).toEqual({ holds: [], still: "held" });
     expect(await lift(looked.alertId)).toMatchObject({ holds: [looked], still: "held" });
     expect(await frozen()).toBe(true);
-    expect(await prismaHoldStore(prisma).open(accountId)).toMatchObject([unseen]);
+    expect(await openHolds(prisma, accountId)).toMatchObject([unseen]);
     expect(await lift(unseen.alertId)).toMatchObject({ holds: [unseen], still: undefined });
     expect(await frozen()).toBe(false);
   });

@@ -1,49 +1,56 @@
 import { queriesIn } from "@countersign/postgres";
-import type { HoldStore } from "../domain/freeze/hold-account.ts";
+import { BY_ADMINISTRATOR, type Hold, type HoldStore, type Lift, type Lifted } from "../domain/freeze/hold-account.ts";
 import { lockAccess } from "./begin-sessions.ts";
 import { publishAccountFrozen } from "./events.ts";
-import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
+import type { Prisma, PrismaClient, AccountHold as Row } from "./generated/client.ts";
 import { hasLeft, isFrozen, isHeld, notifyServices } from "./prisma-freeze-store.ts";
+
+type Tx = Prisma.TransactionClient;
+
+const MAX_HOLDS = 500;
 
 const toHold = ({ liftedAt: _at, liftedBy: _by, liftReason: _reason, ...hold }: Row) => hold;
 
-/** Keeps the accounts that wait for an operator, in Postgres. */
-export function prismaHoldStore(prisma: PrismaClient): HoldStore {
-  return {
-    place: (hold, now) =>
-      prisma.$transaction(async (tx) => {
-        const { accountId } = hold;
-        await lockAccess(queriesIn(tx), accountId);
-        const before = await isFrozen(tx, accountId);
-        const { count } = await tx.accountHold.createMany({ data: [{ ...hold, placedAt: now }], skipDuplicates: true });
-        if (count === 0) return;
-        await notifyServices(tx, accountId, true, now);
-        if (!before)
-          await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: true, cause: "chain-alert" });
-      }),
-
-    lift: ({ accountId, seen, by, reason, now }) =>
-      prisma.$transaction(async (tx) => {
-        await lockAccess(queriesIn(tx), accountId);
-        const newest = await tx.accountHold.findFirst({ where: { accountId, alertId: seen } });
-        const rows = await tx.accountHold.updateManyAndReturn({
-          where: { accountId, liftedAt: null, placedAt: { lte: newest?.placedAt ?? new Date(0) } },
-          data: { liftedAt: now, liftedBy: by, liftReason: reason },
-        });
-        const holds = rows.map(toHold);
-        if (await isHeld(tx, accountId)) return { holds, still: "held" as const };
-        if (await isFrozen(tx, accountId)) return { holds, still: "frozen-by-user" as const };
-        if (await hasLeft(tx, accountId)) return { holds, still: "left" as const };
-        if (holds.length > 0) {
-          await notifyServices(tx, accountId, false, now);
-          await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: false, cause: "chain-alert" });
-        }
-        return { holds, still: undefined };
-      }),
-
-    async open(accountId) {
-      const where = { liftedAt: null, ...(accountId !== undefined && { accountId }) };
-      return (await prisma.accountHold.findMany({ where, orderBy: { placedAt: "asc" } })).map(toHold);
-    },
-  };
+/** Freezes an account, with its event. Idempotent by alert. */
+export async function placeHold(tx: Tx, hold: Hold, now: Date): Promise<void> {
+  const { accountId, eventType } = hold;
+  await lockAccess(queriesIn(tx), accountId);
+  const before = await isFrozen(tx, accountId);
+  const { count } = await tx.accountHold.createMany({ data: [{ ...hold, placedAt: now }], skipDuplicates: true });
+  if (count === 0) return;
+  await notifyServices(tx, accountId, true, now);
+  const cause = eventType === BY_ADMINISTRATOR ? "administrator" : "chain-alert";
+  if (!before) await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: true, cause });
 }
+
+/** Ends the holds up to the alert that was seen, with the event. */
+export async function liftHolds(tx: Tx, { accountId, seen, by, reason, now }: Lift): Promise<Lifted> {
+  await lockAccess(queriesIn(tx), accountId);
+  const newest = await tx.accountHold.findFirst({ where: { accountId, alertId: seen } });
+  const rows = await tx.accountHold.updateManyAndReturn({
+    where: { accountId, liftedAt: null, placedAt: { lte: newest?.placedAt ?? new Date(0) } },
+    data: { liftedAt: now, liftedBy: by, liftReason: reason },
+  });
+  const holds = rows.map(toHold);
+  if (await isHeld(tx, accountId)) return { holds, still: "held" };
+  if (await isFrozen(tx, accountId)) return { holds, still: "frozen-by-user" };
+  if (await hasLeft(tx, accountId)) return { holds, still: "left" };
+  if (holds.length > 0) {
+    const cause = holds.every(({ eventType }) => eventType === BY_ADMINISTRATOR) ? "administrator" : "chain-alert";
+    await notifyServices(tx, accountId, false, now);
+    await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: false, cause });
+  }
+  return { holds, still: undefined };
+}
+
+/** Returns the newest 500 holds that were not lifted, the oldest first. */
+export async function openHolds(prisma: Pick<PrismaClient, "accountHold">, accountId?: string) {
+  const where = { liftedAt: null, ...(accountId !== undefined && { accountId }) };
+  const rows = await prisma.accountHold.findMany({ where, orderBy: { placedAt: "desc" }, take: MAX_HOLDS });
+  return rows.map(toHold).reverse();
+}
+
+/** Keeps the accounts that the chain watch froze, in Postgres. */
+export const prismaHoldStore = (prisma: PrismaClient): HoldStore => ({
+  place: (hold, now) => prisma.$transaction((tx) => placeHold(tx, hold, now)),
+});

@@ -3,7 +3,7 @@ import type { DeliveredEvent } from "@countersign/events";
 import type { enrollApproved } from "../domain/two-factor/enroll-device.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 
-interface TwoFactorChangedOptions {
+export interface TwoFactorChangedOptions {
   readonly enroll: ReturnType<typeof enrollApproved>;
   readonly endToken: TwoFactorSignInStore["endToken"];
   readonly signal: AbortSignal;

@@ -1,5 +1,7 @@
 import { deleteInBatches, deletionOf, lockAccount, queriesIn, sql } from "@countersign/postgres";
-import type { AccountRequests, TwoFactorStore } from "../domain/two-factor/ports.ts";
+import type { AccountRequests, EventContext, TwoFactorStore } from "../domain/two-factor/ports.ts";
+import type { TwoFactor } from "../domain/two-factor/two-factor.ts";
+import type { Step } from "../domain/two-factor/two-factor-state.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { changesOf, toRow, toTwoFactor, twoFactorEventRow, whereOf } from "./two-factor-rows.ts";
 
@@ -49,6 +51,21 @@ async function insertMessage(
   await tx.twoFactorMessage.create({ data });
 }
 
+/** Takes a step where its guard holds, with its event. */
+export async function takeStep(
+  tx: Prisma.TransactionClient,
+  id: string,
+  { when, set, emit }: Step,
+  context: EventContext,
+): Promise<TwoFactor | undefined> {
+  const data = changesOf(set);
+  const [row] = await tx.twoFactor.updateManyAndReturn({ where: { id, ...whereOf(when) }, data });
+  if (!row) return undefined;
+  if (set.messageId !== undefined) await insertMessage(tx, id, row.messageId, row.message, context.occurredAt);
+  if (emit !== undefined) await tx.outbox.create({ data: twoFactorEventRow(row, emit, context) });
+  return toTwoFactor(row);
+}
+
 /**
  * Requests for approval in Postgres: each step is one conditional UPDATE, so that the row decides which of
  * several is first.
@@ -95,15 +112,7 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
         take: limit,
       }),
 
-    take: (id, { when, set, emit }, context) =>
-      prisma.$transaction(async (tx) => {
-        const data = changesOf(set);
-        const [row] = await tx.twoFactor.updateManyAndReturn({ where: { id, ...whereOf(when) }, data });
-        if (!row) return undefined;
-        if (set.messageId !== undefined) await insertMessage(tx, id, row.messageId, row.message, context.occurredAt);
-        if (emit !== undefined) await tx.outbox.create({ data: twoFactorEventRow(row, emit, context) });
-        return toTwoFactor(row);
-      }),
+    take: (id, step, context) => prisma.$transaction((tx) => takeStep(tx, id, step, context)),
 
     async countWrongApproval(id, limit) {
       const { count } = await prisma.twoFactor.updateMany({

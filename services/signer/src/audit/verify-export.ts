@@ -84,9 +84,9 @@ interface Passing {
 }
 
 /**
- * Checks an export (`signer audit export`) against checkpoints: a record changed, removed, moved or added,
- * records that no process of the signer has signed, times that do not fit, a tail or a chain that is missing,
- * checkpoints that contradict each other. Reads it once, in memory of the checkpoints' size.
+ * Checks an export (`countersign audit export`) against checkpoints: a record changed, removed, moved,
+ * or added, records that no process of the signer has signed, times that do not fit, a tail or a chain that
+ * is missing, checkpoints that contradict each other. Reads it once, in memory of the checkpoints' size.
  */
 export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: VerifyOptions): Promise<AuditReport> {
   const problems: string[] = [];

@@ -1,10 +1,12 @@
+import { createActionLog } from "@countersign/admin-actions";
 import { asPort } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
+import { signerReadings } from "./account-readings.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAuditStore } from "./postgres-audit-store.ts";
 import { postgresBindingStore } from "./postgres-binding-store.ts";
-import { prismaAuditReader } from "./prisma-audit-reader.ts";
+import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
 import { commonBudgetUse } from "./prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./prisma-checkpoint-store.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";
@@ -17,11 +19,14 @@ import { prismaTimeLockStore } from "./prisma-time-lock-store.ts";
 const HOUSEKEEPING_MS = 60_000;
 
 /** Opens the signer's database; its connections close with the process. */
-export async function openStores(runtime: ServiceRuntime) {
+export async function openStores(runtime: ServiceRuntime, chains: { keys(): Iterable<string> }) {
   const { clock } = runtime;
   const { prisma, postgres } = await runtime.database(PrismaClient);
   // Connections of their own, so that reads of bindings and writes of records do not wait for each other.
   const bindings = postgresBindingStore(postgres, runtime.statements("binding", 2));
+
+  // One connection: an administrator's long reads take none from signing.
+  const administration = runtime.connections("administration", PrismaClient, 1);
 
   const deleteExpired = deleteExpiredRows(postgres);
   runtime.every(HOUSEKEEPING_MS, "housekeeping", () => deleteExpired(clock.now()));
@@ -42,6 +47,11 @@ export async function openStores(runtime: ServiceRuntime) {
     }),
     budgetUse: () => commonBudgetUse(prisma, clock.now()),
     auditRecords: postgresAuditStore(runtime.statements("record", 2)),
+    administration: {
+      actions: createActionLog(administration.postgres, clock),
+      readings: signerReadings(administration.postgres, chains, clock),
+      exportLines: () => exportAudit(administration.prisma),
+    },
     auditReader: prismaAuditReader(prisma),
     checkpoints: prismaCheckpointStore(prisma),
   };

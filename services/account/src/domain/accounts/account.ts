@@ -22,9 +22,9 @@ export interface Account {
 
 /**
  * queued: waits for a batch; assigned: in a creation; deployed: on chain and bound; failed: the chain refused
- * it alone, and repeating the request queues it again.
+ * it alone, and repeating the request queues it again; cancelled: given up for good.
  */
-export type DeploymentState = "queued" | "assigned" | "deployed" | "failed";
+export type DeploymentState = "queued" | "assigned" | "deployed" | "failed" | "cancelled";
 
 export interface Deployment {
   readonly accountId: string;

@@ -14,6 +14,9 @@ export interface PlacedHold extends Hold {
   readonly placedAt: Date;
 }
 
+/** The event type of a hold that an administrator placed: it is of no chain. */
+export const BY_ADMINISTRATOR = "administrator";
+
 /** The end of an account's holds, with the operator and the reason. */
 export interface Lift {
   readonly accountId: string;
@@ -33,13 +36,9 @@ export interface Lifted {
 export interface HoldStore {
   /** Freezes with its event in one commit. Idempotent by alert, also after the hold was lifted. */
   place(hold: Hold, now: Date): Promise<void>;
-  /** Ends the holds up to the alert that was seen, with their record and the event, in one commit. */
-  lift(lift: Lift): Promise<Lifted>;
-  /** Returns the holds that were not lifted, the oldest first. */
-  open(accountId?: string): Promise<readonly PlacedHold[]>;
 }
 
-/** Freezes an account until an operator lifts the hold. */
+/** Freezes an account until an administrator lifts the hold. */
 export const holdAccount =
   ({ holds, clock }: { readonly holds: HoldStore; readonly clock: Clock }) =>
   (hold: Hold): Promise<void> =>

@@ -55,7 +55,8 @@ export type EndCause =
   | "refresh-token-reused"
   | "device-removed"
   | "key-revoked"
-  | "account-left";
+  | "account-left"
+  | "administrator";
 
 /** Returns a session that begins now. */
 export function beginSession(

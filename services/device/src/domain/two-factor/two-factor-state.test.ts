@@ -4,6 +4,7 @@ import { memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
 import { playTwoFactor } from "../../testing/two-factor-model.ts";
 import { TWO_FACTOR_STATUSES, type TwoFactor } from "./two-factor.ts";
 import {
+  ATTEMPT_TIMEOUT_MS,
   abandoningAttempt,
   committingAttempt,
   expiring,
@@ -15,6 +16,7 @@ import {
   markingApprovedAndSealed,
   rejecting,
   renewing,
+  resuming,
   type Step,
   sealing,
   TRANSITIONS,
@@ -52,6 +54,19 @@ describe("the states of a request", () => {
     }
     const table = TWO_FACTOR_STATUSES.flatMap((from) => TRANSITIONS[from].map((to) => `${from} ${to}`));
     expect([...reached].sort()).toEqual(table.sort());
+  });
+
+  it("are resumed while an outcome is unknown, and not while a submission may be under way", () => {
+    const attemptStartedAt = new Date();
+    const late = new Date(attemptStartedAt.getTime() + ATTEMPT_TIMEOUT_MS);
+    const row = { status: "pending", attemptId: "c", attemptStartedAt, sealedAt: null } as TwoFactor;
+    expect(resuming(row, late)).toMatchObject({ when: { attemptId: "c" }, set: { reconcileAt: late } });
+    expect(resuming({ ...row, status: "approved" }, late)).toBeDefined();
+    expect(resuming(row, new Date(late.getTime() - 1))).toBeUndefined();
+    expect(resuming({ ...row, attemptId: null }, late)).toBeUndefined();
+    expect(resuming({ ...row, status: "approved", sealedAt: late }, late)).toBeUndefined();
+    for (const status of ["rejected", "expired", "finished", "failed"] as const)
+      expect(resuming({ ...row, status }, late)).toBeUndefined();
   });
 
   it("are decided while there is time left only", () => {

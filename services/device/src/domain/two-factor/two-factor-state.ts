@@ -95,6 +95,17 @@ export const leavingUnconfirmed = (attemptId: string, now: Date): Step => ({
   set: { reconcileAt: now },
 });
 
+/**
+ * Lets an unconfirmed attempt be reconciled at once; undefined where there is none, or it may be under way:
+ * reconciling that would end it.
+ */
+export function resuming({ status, attemptId, attemptStartedAt, sealedAt }: TwoFactor, now: Date): Step | undefined {
+  const isUnconfirmed = status === "pending" || (status === "approved" && sealedAt === null);
+  if (!isUnconfirmed || attemptId === null || attemptStartedAt === null) return undefined;
+  if (now.getTime() - attemptStartedAt.getTime() < ATTEMPT_TIMEOUT_MS) return undefined;
+  return { when: { status, attemptId, sealed: false }, set: { reconcileAt: now } };
+}
+
 /** pending → approved: the attempt's transaction was submitted. */
 export const markingApproved = (attemptId: string, result: ChainTransaction, now: Date): Step => ({
   when: { status: "pending", attemptId },

@@ -1,0 +1,74 @@
+import { AdminService as AccountAdmin } from "@countersign/proto/account/v1/admin.ts";
+import { AdminService } from "@countersign/proto/admin/v1/admin.ts";
+import { AdminService as AuthAdmin } from "@countersign/proto/auth/v1/admin.ts";
+import { AdminService as DeviceAdmin } from "@countersign/proto/device/v1/admin.ts";
+import { AdminService as KeyAdmin } from "@countersign/proto/key/v1/admin.ts";
+import { AdminService as SignerAdmin } from "@countersign/proto/signer/v1/admin.ts";
+import { createRpcChannel, type RpcClient } from "@countersign/rpc";
+import { dialAddress, type Env, loadEnv, loadTlsFromEnv } from "@countersign/runtime";
+import { z } from "zod";
+
+export const SERVICES = ["auth", "device", "key", "account", "signer"] as const;
+export type ServiceName = (typeof SERVICES)[number];
+
+/** The services as an administrator calls them. */
+export interface Services {
+  /** The calls that every service answers. */
+  readonly each: Readonly<Record<ServiceName, RpcClient<AdminService>>>;
+  readonly auth: RpcClient<AuthAdmin>;
+  readonly device: RpcClient<DeviceAdmin>;
+  readonly key: RpcClient<KeyAdmin>;
+  readonly account: RpcClient<AccountAdmin>;
+  readonly signer: RpcClient<SignerAdmin>;
+}
+
+const schema = z.object({
+  /** Of the administrator: it names the person. */
+  CS_TLS_CA: z.string(),
+  CS_TLS_CERT: z.string(),
+  CS_TLS_KEY: z.string(),
+  CS_AUTH_ADDRESS: dialAddress,
+  CS_DEVICE_ADDRESS: dialAddress,
+  CS_KEY_ADDRESS: dialAddress,
+  CS_ACCOUNT_ADDRESS: dialAddress,
+  CS_SIGNER_ADDRESS: dialAddress,
+});
+
+/** Longer than the services' own deadlines: their answer says which part did not answer. */
+const DEADLINE_MS = 30_000;
+
+/** Runs `work` with the services, and closes the connections. Errors: ConfigError; those of `work`. */
+export async function withServices<T>(env: Env, work: (services: Services) => Promise<T>): Promise<T> {
+  const settings = loadEnv(schema, env);
+  const tls = loadTlsFromEnv(settings);
+  const open = (serverName: ServiceName) => {
+    const address = settings[`CS_${serverName.toUpperCase() as Uppercase<ServiceName>}_ADDRESS`];
+    return createRpcChannel({ address, tls, serverName, deadlineMs: DEADLINE_MS });
+  };
+  const channels = {
+    auth: open("auth"),
+    device: open("device"),
+    key: open("key"),
+    account: open("account"),
+    signer: open("signer"),
+  };
+  const { auth, device, key, account, signer } = channels;
+  try {
+    return await work({
+      each: {
+        auth: auth.client(AdminService),
+        device: device.client(AdminService),
+        key: key.client(AdminService),
+        account: account.client(AdminService),
+        signer: signer.client(AdminService),
+      },
+      auth: auth.client(AuthAdmin),
+      device: device.client(DeviceAdmin),
+      key: key.client(KeyAdmin),
+      account: account.client(AccountAdmin),
+      signer: signer.client(SignerAdmin),
+    });
+  } finally {
+    for (const channel of Object.values(channels)) channel.close();
+  }
+}

@@ -1,0 +1,55 @@
+import { type Administrator, AppError, type Clock } from "@countersign/core";
+import type { AdminStore, Effect } from "./ports.ts";
+import { judgeDecision } from "./two-persons.ts";
+
+/** An effect, or a request for it. */
+export interface Asked extends Effect {
+  readonly outcome: "done" | "requested";
+}
+
+export interface TwoPersonOptions {
+  readonly admin: AdminStore;
+  readonly clock: Clock;
+  /** Whether another person must approve what gives access back or cannot be undone. */
+  readonly twoPersons: boolean;
+}
+
+/** The commands for two persons, by their names in the record. */
+function effectOf(admin: AdminStore, command: string) {
+  switch (command) {
+    case "accounts unfreeze":
+      return (by: Administrator, accountId: string, { seen }: Record<string, unknown>, requestId?: string) =>
+        admin.liftHolds(by, { accountId, seen: String(seen) }, requestId);
+    case "person erase":
+      return (by: Administrator, accountId: string, _arguments: Record<string, unknown>, requestId?: string) =>
+        admin.erase(by, accountId, requestId);
+    default:
+      throw new AppError("AdminRequestNotFound");
+  }
+}
+
+/**
+ * Runs a command, or records the request for it where two persons are needed. The request does nothing: no
+ * rule of the command is checked before the approval.
+ */
+export const askForTwo =
+  ({ admin, twoPersons }: TwoPersonOptions) =>
+  async (
+    by: Administrator,
+    request: { command: string; accountId: string; arguments: Record<string, string> },
+  ): Promise<Asked> => {
+    const { command, accountId, arguments: given } = request;
+    if (twoPersons) return { ...(await admin.request(by, request)), outcome: "requested" };
+    return { ...(await effectOf(admin, command)(by, accountId, given)), outcome: "done" };
+  };
+
+/** Approves or rejects a request. Errors: AdminRequestNotFound, SecondPersonRequired, and the command's. */
+export const decideRequest =
+  ({ admin, clock }: TwoPersonOptions) =>
+  async (by: Administrator, { requestId, approve }: { requestId: string; approve: boolean }): Promise<Effect> => {
+    const request = await admin.findRequest(requestId);
+    const refusal = judgeDecision(request, { person: by.person, approve, now: clock.now() });
+    if (refusal || !request) throw new AppError(refusal ?? "AdminRequestNotFound");
+    if (!approve) return admin.reject(by, request);
+    return effectOf(admin, request.command)(by, request.accountId, request.arguments, request.id);
+  };

@@ -1,0 +1,272 @@
+import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
+import { generateKeyPair } from "@countersign/keys/node";
+import { beforeEach, describe, expect, it } from "vitest";
+import { decideRequest } from "../domain/admin/decide-request.ts";
+import { decideSignUp } from "../domain/sign-up/sign-up.ts";
+import { SIGN_UP_STEPS } from "../domain/sign-up/sign-up-saga.ts";
+import { sampleDevice } from "../testing/sample-device.ts";
+import { app, eventsOf, now, person, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
+import { ACCOUNT_TABLES, authReadings } from "./account-readings.ts";
+import { postgresSessionStore } from "./postgres-session-store.ts";
+import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
+import { prismaAdminStore } from "./prisma-admin-store.ts";
+import { openHolds } from "./prisma-hold-store.ts";
+
+const clock = new FixedClock(now.toISOString());
+const admin = () => prismaAdminStore(prisma, clock);
+const by = (name: string) => ({ person: name, reason: "a ticket of today" });
+const chainName = "flow-emulator";
+
+let accountId: string;
+let profile: ReturnType<typeof person>;
+
+/** Signs a person up; `complete` takes all steps. */
+async function signUp(complete = true, chain = chainName) {
+  const { publicKey } = generateKeyPair();
+  const store = postgresSignUpStore(prisma, postgres);
+  const leased = await store.lease(
+    {
+      profile,
+      chainName: chain,
+      app,
+      userKeyType: "device",
+      accountKey: publicKey,
+      deviceKey: publicKey,
+      device: sampleDevice,
+      deviceId: uuidv7(clock),
+      profileImageUrl: "",
+      newAccountId: uuidv7(clock),
+      session: undefined,
+      idempotency: undefined,
+      leaseUntil: new Date(now.getTime() + 30_000),
+      now,
+    },
+    decideSignUp,
+  );
+  if (leased.kind !== "drive") throw new Error(leased.kind);
+  if (complete) for (const step of SIGN_UP_STEPS) await store.mark(leased.saga, step, now);
+  return leased.saga;
+}
+
+const actions = () =>
+  prisma.adminAction.findMany({
+    where: { accountId },
+    orderBy: { id: "asc" },
+    select: { command: true, outcome: true },
+  });
+
+beforeEach(async () => {
+  profile = { ...person(), email: "Ada@example.com" };
+  accountId = (await signUp()).accountId;
+});
+
+describe("an act of an administrator", () => {
+  it("is committed with its record, or neither", async () => {
+    const nobody = uuidv7(clock);
+    await expect(admin().hold(by("ada"), nobody)).rejects.toMatchObject({ reason: "AccountNotFound" });
+    expect(await prisma.adminAction.count({ where: { accountId: nobody } })).toBe(0);
+    const { actionId } = await admin().hold(by("ada"), accountId);
+    expect(await openHolds(prisma, accountId)).toMatchObject([{ alertId: actionId, eventType: "administrator" }]);
+    expect(await actions()).toEqual([{ command: "accounts freeze", outcome: "done" }]);
+    expect(await eventsOf(accountId, "account-frozen")).toBe(1);
+  });
+
+  it("ends all sessions, each with its event", async () => {
+    const sessions = postgresSessionStore(prisma, postgres);
+    for (const session of times(3, () => someSession({ accountId }))) await sessions.begin(session, "");
+    expect(await admin().endSessions(by("ada"), accountId)).toMatchObject({ details: ["3 sessions ended"] });
+    expect(await sessions.list(accountId, now)).toEqual([]);
+    expect(await eventsOf(accountId, "session-ended")).toBe(3);
+    await sessions.begin(someSession({ accountId }), "");
+    expect(await sessions.list(accountId, now)).toHaveLength(1);
+  });
+});
+
+describe("a request", () => {
+  const decide = (name: string, requestId: string, approve = true) =>
+    decideRequest({ admin: admin(), clock, twoPersons: true })(by(name), { requestId, approve });
+  const ask = async () => {
+    const { actionId: seen } = await admin().hold(by("ada"), accountId);
+    return admin().request(by("ada"), { command: "accounts unfreeze", accountId, arguments: { seen } });
+  };
+
+  it("of several approvals at once one acts, with one event", async () => {
+    const { actionId } = await ask();
+    const done = await Promise.allSettled(times(6, (i) => decide(`person-${i}`, actionId)));
+    expect(done.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await eventsOf(accountId, "account-unfrozen")).toBe(1);
+    expect(await openHolds(prisma, accountId)).toEqual([]);
+  });
+
+  it("an approval and a rejection at once are one decision", async () => {
+    const { actionId } = await ask();
+    const done = await Promise.allSettled([decide("grace", actionId), decide("linus", actionId, false)]);
+    expect(done.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const wasApproved = done[0].status === "fulfilled";
+    expect(await openHolds(prisma, accountId)).toHaveLength(wasApproved ? 0 : 1);
+  });
+
+  it("lifts no hold that was placed after it named one", async () => {
+    const { actionId } = await ask();
+    clock.advance(1);
+    await admin().hold(by("ada"), accountId);
+    const { details } = await decide("grace", actionId);
+    expect(details.at(-1)).toContain("still frozen");
+    expect(await openHolds(prisma, accountId)).toHaveLength(1);
+  });
+
+  it("whose command is unknown acts for nobody", async () => {
+    const { actionId } = await admin().request(by("ada"), { command: "drop", accountId, arguments: {} });
+    await expect(decide("grace", actionId)).rejects.toMatchObject({ reason: "AdminRequestNotFound" });
+  });
+});
+
+describe("a sign-up", () => {
+  const of = () => ({ accountId, chainName });
+
+  const later = (ms: number) => new Date(clock.now().getTime() + ms);
+  const cancel = async (leaseUntil = later(30_000)) => {
+    await admin().beginCancel(by("ada"), of(), leaseUntil);
+    return admin().cancelSignUp(by("ada"), of(), leaseUntil);
+  };
+  const unfinished = async () => {
+    profile = person();
+    accountId = (await signUp(false)).accountId;
+    clock.advance(30_001);
+  };
+
+  it("that is complete is neither resumed nor cancelled", async () => {
+    const refused = { reason: "SignUpNotFound" };
+    await expect(admin().leaseSignUp(by("ada"), of(), now)).rejects.toMatchObject(refused);
+    await expect(cancel()).rejects.toMatchObject(refused);
+    await expect(admin().cancelSignUp(by("ada"), of(), now)).rejects.toMatchObject(refused);
+    expect(await actions()).toEqual([]);
+  });
+
+  it("that is unfinished is leased for the one who resumes it", async () => {
+    await unfinished();
+    const { saga } = await admin().leaseSignUp(by("ada"), of(), later(60_000));
+    expect(saga).toMatchObject({ accountId, leaseUntil: later(60_000) });
+  });
+
+  it("that is cancelled frees the identity: the person gets another account", async () => {
+    await unfinished();
+    const cancelled = accountId;
+    await cancel();
+    expect(await prisma.identity.count({ where: { accountId } })).toBe(0);
+    expect(await eventsOf(accountId, "person-erased")).toBe(1);
+    expect((await actions()).map(({ outcome }) => outcome)).toEqual(["begun", "done"]);
+    expect((await signUp()).accountId).not.toBe(cancelled);
+  });
+
+  it("that its runner has given up is cancelled at once", async () => {
+    await unfinished();
+    const leaseUntil = new Date("9999-01-01T00:00:00Z");
+    await prisma.signUp.updateMany({ where: { accountId }, data: { leaseUntil } });
+    await cancel();
+    expect(await prisma.signUp.count({ where: { accountId } })).toBe(0);
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ["that may be driven", () => prisma.signUp.updateMany({ where: { accountId }, data: { leaseUntil: later(1) } })],
+    ["whose account was deployed", () => prisma.signUp.updateMany({ where: { accountId }, data: { deployedAt: now } })],
+    [
+      "of an account on another chain too",
+      async () => {
+        const row = await prisma.signUp.findFirstOrThrow({ where: { accountId } });
+        const data = { ...row, chainName: "flow-other", completedAt: now, deviceAttributes: {} };
+        await prisma.signUp.create({ data });
+      },
+    ],
+  ])("%s is not cancelled", async (_, prepare) => {
+    await unfinished();
+    await prepare();
+    await expect(cancel()).rejects.toMatchObject({ reason: "SignUpOnChain" });
+    expect(await prisma.identity.count({ where: { accountId } })).toBe(1);
+    expect(await actions()).toEqual([]);
+  });
+
+  it("that a request continues meanwhile is not cancelled: it may register key and device", async () => {
+    await unfinished();
+    const leaseUntil = later(30_000);
+    await admin().beginCancel(by("ada"), of(), leaseUntil);
+    await prisma.signUp.updateMany({ where: { accountId }, data: { leaseUntil: later(30_001) } });
+    const refused = admin().cancelSignUp(by("ada"), of(), leaseUntil);
+    await expect(refused).rejects.toMatchObject({ reason: "SignUpOnChain" });
+    expect(await prisma.signUp.count({ where: { accountId } })).toBe(1);
+  });
+});
+
+describe("erasure", () => {
+  it("waits for a sign-up under way, ends sessions, leaves nothing that leads to the person, and can be repeated", async () => {
+    await prisma.signUp.updateMany({ where: { accountId }, data: { completedAt: null } });
+    await expect(admin().erase(by("ada"), accountId)).rejects.toMatchObject({ reason: "SignUpOnChain" });
+    await prisma.signUp.updateMany({ where: { accountId }, data: { completedAt: now } });
+    const sessions = postgresSessionStore(prisma, postgres);
+    await sessions.begin(someSession({ accountId }), "");
+    await admin().erase(by("ada"), accountId);
+    await expect(sessions.begin(someSession({ accountId }), "")).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    const rows: string[] = [];
+    for await (const { rowJson } of authReadings(postgres).exportRows(accountId)) rows.push(rowJson);
+    expect(rows.join("\n")).not.toMatch(/example\.com/i);
+    await admin().erase(by("ada"), accountId);
+    expect(await eventsOf(accountId, "person-erased")).toBe(2);
+    expect((await actions()).map(({ outcome }) => outcome)).toEqual(["done", "done"]);
+  });
+});
+
+describe("an erasure and a request that begins a further chain", () => {
+  it("come one after the other: no sign-up outlives its identity", async () => {
+    const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
+    const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
+    const row = await prisma.signUp.findFirstOrThrow({ where: { accountId } });
+    const leasing = prisma.$transaction(async (tx) => {
+      await tx.$executeRaw`SELECT 1 FROM identity WHERE account_id = ${accountId}::uuid FOR UPDATE`;
+      locked();
+      await mayCommit;
+      const data = { ...row, chainName: "flow-other", completedAt: null, deviceAttributes: {} };
+      await tx.signUp.create({ data });
+    });
+    await isLocked;
+    const refused = expect(admin().erase(by("ada"), accountId)).rejects.toMatchObject({ reason: "SignUpOnChain" });
+    const waits = () => prisma.$queryRaw<object[]>`
+      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await expect.poll(waits).toHaveLength(1);
+    commit();
+    await leasing;
+    await refused;
+    expect(await prisma.identity.count({ where: { accountId } })).toBe(1);
+  });
+});
+
+describe("the tables that administrators see", () => {
+  it("show no push token, at any depth of a column", async () => {
+    const pushToken = "push-token-of-ada";
+    const deviceAttributes = { ...sampleDevice, pushToken, more: [{ pushToken }] };
+    await prisma.signUp.updateMany({ where: { accountId }, data: { deviceAttributes } });
+    const readings = authReadings(postgres);
+    const shown = [JSON.stringify(await readings.describe(accountId))];
+    for await (const { rowJson } of readings.exportRows(accountId)) shown.push(rowJson);
+    expect(shown.join("\n")).toContain(sampleDevice.name);
+    expect(shown.join("\n")).not.toContain(pushToken);
+  });
+
+  it("are all that have rows about accounts, but two that are empty within a day", async () => {
+    const rows = await prisma.$queryRaw<{ name: string }[]>`
+      SELECT DISTINCT table_name::text AS name FROM information_schema.columns
+      WHERE table_schema = 'public' AND column_name = 'account_id'`;
+    const shown = ACCOUNT_TABLES.map(({ name }) => name);
+    expect([...shown, "challenge", "used_idempotency_key"].sort()).toEqual(rows.map(({ name }) => name).sort());
+  });
+
+  it("find a person by e-mail in any case, by identity and by each id", async () => {
+    const { find } = authReadings(postgres);
+    const other = uuidv4();
+    expect(await find({ kind: "email", text: "ada@EXAMPLE.com" })).toContain(accountId);
+    expect(await find({ kind: "email", text: "%@example.com" })).toEqual([]);
+    expect(await find({ kind: "identity", issuer: profile.issuer, subject: profile.subject })).toEqual([accountId]);
+    expect(await find({ kind: "id", text: accountId })).toEqual([accountId]);
+    expect(await find({ kind: "id", text: other })).toEqual([]);
+    expect(await find({ kind: "address", text: "0".repeat(16) })).toEqual([]);
+  });
+});

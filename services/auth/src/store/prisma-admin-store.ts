@@ -1,0 +1,195 @@
+import { insertAction, type NewAction } from "@countersign/admin-actions";
+import { type Administrator, AppError, type Clock } from "@countersign/core";
+import { queriesIn } from "@countersign/postgres";
+import type { AdminStore, OfSignUp } from "../domain/admin/ports.ts";
+import type { AdminRequest } from "../domain/admin/two-persons.ts";
+import { BY_ADMINISTRATOR } from "../domain/freeze/hold-account.ts";
+import { lockAccess } from "./begin-sessions.ts";
+import { publishPersonErased } from "./events.ts";
+import type { Prisma, PrismaClient, AdminAction as Row } from "./generated/client.ts";
+import { FAR_FUTURE } from "./postgres-sign-up-store.ts";
+import { endAllSessions } from "./prisma-access-store.ts";
+import { liftHolds, openHolds, placeHold } from "./prisma-hold-store.ts";
+import { toKey, toSaga } from "./rows.ts";
+
+type Tx = Prisma.TransactionClient;
+
+const toRequest = (row: Row): AdminRequest => ({
+  id: row.id,
+  requestedAt: row.at,
+  person: row.person,
+  command: row.command,
+  accountId: row.accountId ?? "",
+  arguments: row.arguments as AdminRequest["arguments"],
+});
+
+/** Throws AccountNotFound for an account that auth never had. */
+async function requireAccount(tx: Tx, accountId: string): Promise<void> {
+  const where = { accountId };
+  const rows = await Promise.all([
+    tx.identity.count({ where }),
+    tx.accountAccess.count({ where }),
+    tx.leftAccount.count({ where }),
+  ]);
+  if (rows.every((count) => count === 0)) throw new AppError("AccountNotFound");
+}
+
+/**
+ * Locks an account's identity, as a request that leases a sign-up does: they come one after the other. First
+ * of all locks.
+ */
+const lockIdentity = (tx: Tx, accountId: string) =>
+  tx.$executeRaw`SELECT 1 FROM identity WHERE account_id = ${accountId}::uuid FOR UPDATE`;
+
+/** Deletes what auth has about a person; what stays has the account's id, keys and times. */
+async function erasePerson(tx: Tx, accountId: string, now: Date): Promise<number> {
+  const where = { accountId };
+  await lockAccess(queriesIn(tx), accountId);
+  await tx.session.deleteMany({ where: { accountId, endedAt: { not: null } } });
+  await tx.formerSession.deleteMany({ where });
+  await tx.twoFactorSignIn.deleteMany({ where });
+  await tx.passkeyCounter.deleteMany({ where });
+  await tx.signUp.deleteMany({ where });
+  await tx.identity.deleteMany({ where });
+  await publishPersonErased(tx, { accountId, requestId: "", now });
+  // The last one that locks: see writeTokenState. The sessions that it ended are locked already.
+  const ended = await endAllSessions(tx, accountId, now, { leaves: true });
+  await tx.session.deleteMany({ where });
+  return ended;
+}
+
+/** Commits what administrators do with its record, in Postgres. */
+export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore {
+  /** Records, which decides a request, and then acts; all of it in one commit. */
+  const commit = <T extends object>(
+    by: Administrator,
+    action: NewAction,
+    act: (tx: Tx, id: string, now: Date) => Promise<T>,
+  ) =>
+    prisma.$transaction(async (tx) => {
+      const actionId = await insertAction(queriesIn(tx), by, action, clock);
+      if (actionId === undefined) throw new AppError("AdminRequestNotFound");
+      return { actionId, ...(await act(tx, actionId, clock.now())) };
+    });
+  const decided = (requestId: string | undefined) =>
+    requestId === undefined ? { outcome: "done" } : { outcome: "approved", requestId };
+
+  async function findSignUp(tx: Tx, of: OfSignUp) {
+    const row = await tx.signUp.findUnique({ where: { accountId_chainName: { ...of } } });
+    if (!row || row.completedAt !== null) throw new AppError("SignUpNotFound");
+    return row;
+  }
+
+  /** Returns a sign-up that may be cancelled: its account is on no chain, and meant for this one only. */
+  async function findCancellable(tx: Tx, of: OfSignUp) {
+    const row = await findSignUp(tx, of);
+    if (row.deployedAt !== null) throw new AppError("SignUpOnChain", { detail: "The account was deployed: resume it" });
+    if ((await tx.signUp.count({ where: { accountId: of.accountId } })) > 1)
+      throw new AppError("SignUpOnChain", { detail: "The account is meant for other chains too: resume it" });
+    return row;
+  }
+
+  return {
+    openHolds: (accountId) => openHolds(prisma, accountId),
+
+    hold: (by, accountId) =>
+      commit(by, { command: "accounts freeze", accountId, outcome: "done" }, async (tx, id, now) => {
+        await requireAccount(tx, accountId);
+        const place = { chainName: "", transactionId: "", eventType: BY_ADMINISTRATOR };
+        await placeHold(tx, { alertId: id, accountId, ...place }, now);
+        return { details: [`frozen by ${id}`] };
+      }),
+
+    liftHolds: (by, { accountId, seen }, requestId) => {
+      const action = { command: "accounts unfreeze", accountId, arguments: { seen }, ...decided(requestId) };
+      return commit(by, action, async (tx, _id, now) => {
+        await requireAccount(tx, accountId);
+        const { holds, still } = await liftHolds(tx, { accountId, seen, by: by.person, reason: by.reason, now });
+        const lifted = holds.map(({ alertId, chainName, eventType, transactionId }) =>
+          ["lifted", alertId, chainName, eventType, transactionId].filter(Boolean).join(" "),
+        );
+        return {
+          details: [...lifted, ...(lifted.length === 0 ? ["nothing was lifted"] : []), ...STILL[still ?? "not"]],
+        };
+      });
+    },
+
+    endSessions: (by, accountId) =>
+      commit(by, { command: "accounts end-sessions", accountId, outcome: "done" }, async (tx, _id, now) => {
+        await requireAccount(tx, accountId);
+        return { details: [`${await endAllSessions(tx, accountId, now)} sessions ended`] };
+      }),
+
+    leaseSignUp: (by, of, leaseUntil) => {
+      const { accountId, chainName } = of;
+      const action = { command: "sign-ups resume", accountId, arguments: { chainName }, outcome: "done" };
+      return commit(by, action, async (tx) => {
+        await findSignUp(tx, of);
+        const row = await tx.signUp.update({ where: { accountId_chainName: { ...of } }, data: { leaseUntil } });
+        return { saga: toSaga(row), details: [] };
+      });
+    },
+
+    beginCancel: (by, of, leaseUntil) => {
+      const { accountId, chainName } = of;
+      const action = { command: "sign-ups cancel", accountId, arguments: { chainName }, outcome: "begun" };
+      return prisma.$transaction(async (tx) => {
+        await lockIdentity(tx, accountId);
+        const { accountKeyAlgorithm, accountKey, leaseUntil: leased } = await findCancellable(tx, of);
+        if (leased > clock.now() && leased.getTime() !== FAR_FUTURE.getTime())
+          throw new AppError("SignUpOnChain", {
+            detail: "A request or runner may be driving it: try again in a minute",
+          });
+        await insertAction(queriesIn(tx), by, action, clock);
+        await tx.signUp.update({ where: { accountId_chainName: { ...of } }, data: { leaseUntil } });
+        return toKey(accountKeyAlgorithm, accountKey);
+      });
+    },
+
+    cancelSignUp: (by, of, leaseUntil) => {
+      const { accountId, chainName } = of;
+      const action = { command: "sign-ups cancel", accountId, arguments: { chainName }, outcome: "done" };
+      return commit(by, action, async (tx, _id, now) => {
+        await lockIdentity(tx, accountId);
+        const { leaseUntil: leased } = await findCancellable(tx, of);
+        if (leased.getTime() !== leaseUntil.getTime())
+          throw new AppError("SignUpOnChain", {
+            detail: "A request has continued it meanwhile: try again in a minute",
+          });
+        await erasePerson(tx, accountId, now);
+        return { details: ["cancelled; the person may sign up again"] };
+      });
+    },
+
+    erase: (by, accountId, requestId) =>
+      commit(by, { command: "person erase", accountId, ...decided(requestId) }, async (tx, _id, now) => {
+        await requireAccount(tx, accountId);
+        await lockIdentity(tx, accountId);
+        const open = await tx.signUp.count({ where: { accountId, completedAt: null } });
+        if (open > 0) throw new AppError("SignUpOnChain", { detail: "A sign-up is under way: resume or cancel it" });
+        const ended = await erasePerson(tx, accountId, now);
+        return { details: [`erased here, ${ended} sessions ended; the other services follow by an event`] };
+      }),
+
+    request: (by, { command, accountId, arguments: given }) =>
+      commit(by, { command, accountId, arguments: given, outcome: "requested" }, async (_tx, id) => ({
+        details: [`another person must approve it: requests approve ${id}`],
+      })),
+
+    reject: (by, { id, command, accountId }) =>
+      commit(by, { command, accountId, outcome: "rejected", requestId: id }, async () => ({ details: ["rejected"] })),
+
+    async findRequest(id) {
+      const row = await prisma.adminAction.findFirst({ where: { id, outcome: "requested" } });
+      const decision = row && (await prisma.adminAction.findUnique({ where: { requestId: id } }));
+      return row && !decision ? toRequest(row) : undefined;
+    },
+  };
+}
+
+const STILL = {
+  not: [],
+  held: ["still frozen: by alerts that came later, or another alert was named"],
+  "frozen-by-user": ["still frozen: by the person, who can lift that"],
+  left: ["still frozen: the account has left the service"],
+} as const;

@@ -1,0 +1,36 @@
+import { type AccountTable, accountReadings, type Term } from "@countersign/admin-actions";
+import { type Postgres, type Queries, sql } from "@countersign/postgres";
+
+/** Tables with rows about accounts, as administrators see them; docs/privacy.md says why each is kept. */
+export const ACCOUNT_TABLES: readonly AccountTable[] = [
+  { name: "device", newest: "created_at", without: ["push_token"] },
+  { name: "two_factor", newest: "requested_at", without: ["message"] },
+  { name: "two_factor_reopening", newest: "reopened_at" },
+  { name: "delivery", newest: "created_at" },
+  { name: "account_lock", newest: "account_id", isNotExported: true },
+  { name: "admin_action", newest: "id", isNotExported: true },
+];
+
+function finder(term: Term) {
+  if (term.kind !== "id") return undefined;
+  return sql`
+    SELECT account_id FROM device WHERE id = ${term.text}::uuid
+    UNION SELECT account_id FROM device WHERE account_id = ${term.text}::uuid
+    UNION SELECT account_id FROM two_factor WHERE id = ${term.text}::uuid
+    UNION SELECT t.account_id FROM two_factor AS t JOIN two_factor_message AS m ON m.two_factor_id = t.id
+      WHERE m.message_id = ${term.text}::uuid LIMIT 20`;
+}
+
+/** Finds and describes accounts in device's database. */
+export const deviceReadings = (queries: Queries) => accountReadings(queries, ACCOUNT_TABLES, finder);
+
+/** Deletes what device has about a person. Messages of requests go with them. */
+export const erasePerson =
+  (postgres: Postgres) =>
+  (accountId: string): Promise<void> =>
+    postgres.transaction(async (tx) => {
+      await tx.execute(sql`DELETE FROM device WHERE account_id = ${accountId}::uuid`);
+      await tx.execute(sql`DELETE FROM two_factor WHERE account_id = ${accountId}::uuid`);
+      await tx.execute(sql`DELETE FROM two_factor_reopening WHERE account_id = ${accountId}::uuid`);
+      await tx.execute(sql`DELETE FROM delivery WHERE account_id = ${accountId}::uuid`);
+    });

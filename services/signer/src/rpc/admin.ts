@@ -1,0 +1,87 @@
+import { type ActionLog, administrator } from "@countersign/admin-actions";
+import { sleepUntil } from "@countersign/core";
+import type { AdminService, AuditResult } from "@countersign/proto/signer/v1/admin.ts";
+import { type Handlers, parseRequest } from "@countersign/rpc";
+import { z } from "zod";
+import { checkPolicy } from "../domain/admin/check-policy.ts";
+import { auditReading, type ReadAuditOptions, type VerifiedSoFar } from "../domain/admin/read-audit.ts";
+import type { Commands } from "../domain/commands.ts";
+import type { PolicySource } from "../policy/policy.ts";
+
+export interface AdminOptions extends Omit<ReadAuditOptions, "pause"> {
+  readonly actions: ActionLog;
+  readonly policies: PolicySource;
+  readonly explain: Commands["explain"];
+}
+
+const MAX_POLICY_CHARS = 1_000_000;
+const MAX_MESSAGE_BYTES = 65_536;
+const MAX_PROBLEMS = 100;
+
+const policy = z.object({ policyJson: z.string().max(MAX_POLICY_CHARS, "is too long") });
+const message = z.object({
+  message: z.custom<Uint8Array>(
+    (bytes) => bytes instanceof Uint8Array && bytes.length <= MAX_MESSAGE_BYTES,
+    "is too long",
+  ),
+  chainName: z.string().max(64),
+});
+
+const toResult = ({
+  problems,
+  records,
+  chains,
+  checkpoints,
+  uncovered,
+  until,
+  losses,
+}: NonNullable<VerifiedSoFar["report"]>) =>
+  ({
+    problems: problems.slice(0, MAX_PROBLEMS),
+    records: BigInt(records),
+    chains: BigInt(chains),
+    checkpoints: BigInt(checkpoints),
+    uncovered: BigInt(uncovered),
+    until: until?.toISOString() ?? "",
+    losses: losses.slice(0, MAX_PROBLEMS).map(({ chainId, first, last, statement: { sequence, time, by, reason } }) => {
+      const stated = `checkpoint ${sequence} states at ${time.toISOString()} that the database was restored`;
+      return `records ${first} to ${last} of chain ${chainId}: ${stated}, by ${by}: ${reason}`;
+    }),
+  }) satisfies AuditResult;
+
+/** Handles signer.v1.Admin. */
+export function signerAdminHandlers(options: AdminOptions): Handlers<AdminService> {
+  const { actions, explain } = options;
+  const check = checkPolicy(options);
+  const { exportAudit, verifyAudit } = auditReading({ ...options, pause: (ms, signal) => sleepUntil(ms, [signal]) });
+  return {
+    async checkPolicy(request, call) {
+      const by = administrator(call, "policy check", request);
+      const { policyJson } = parseRequest(policy, request);
+      await actions.read(by, { command: "policy check" });
+      const { current, changes, ...checked } = check(policyJson);
+      return { ...checked, current: [...current], changes: [...changes] };
+    },
+
+    async explainMessage(request, call) {
+      const by = administrator(call, "policy explain", request);
+      const { message: bytes, chainName } = parseRequest(message, request);
+      await actions.read(by, { command: "policy explain", arguments: { chainName } });
+      const { kind, refusalReason, detail } = await explain(bytes, chainName);
+      return { kind, refusalReason, detail };
+    },
+
+    async *exportAudit(request, call) {
+      const by = administrator(call, "audit export", request);
+      await actions.read(by, { command: "audit export" });
+      for await (const lines of exportAudit()) yield { lines };
+    },
+
+    async *verifyAudit(request, call) {
+      const by = administrator(call, "audit verify", request);
+      await actions.read(by, { command: "audit verify" });
+      for await (const { lines, report } of verifyAudit(call.signal))
+        yield { lines, result: report && toResult(report) };
+    },
+  };
+}
