@@ -103,14 +103,16 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       const drained = (async () => {
         await listener?.close();
         await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+        // grpc-js waits for the calls of its own listeners only.
+        await listener?.ended();
       })();
       const timer = setTimeout(() => {
         for (const call of runningCalls.all()) call.stop();
         server.forceShutdown();
+        listener?.destroy();
       }, drainMs);
       await drained;
       clearTimeout(timer);
-      listener?.destroy();
     },
   };
   return result;

@@ -58,6 +58,10 @@ export async function listenTls(server: Server, address: string, tls: Watched<Tl
       listener.close();
       await new Promise((resolve) => void setTimeout(resolve, HANDSHAKE_MS));
     },
+    /** Resolves once every connection has ended: with its last call, since the server shuts down. */
+    async ended(): Promise<void> {
+      await Promise.all([...accepted].map((socket) => new Promise((resolve) => void socket.once("close", resolve))));
+    },
     /** Ends connections that are left. */
     destroy(): void {
       for (const socket of accepted) socket.destroy();
