@@ -152,14 +152,16 @@ export function decideSignUp(command: LeaseSignUp, { accountId, saga, earlier }:
   return earlier?.accountId === accountId ? { kind: "replay", saga } : { kind: "account-exists", isOnChain: true };
 }
 
+const ON_A_NEW_DEVICE = "on a new device through POST /auth/v1/signin/2fa";
+
 /**
  * Returns the error for an identity that has an account: on this chain, or without a session that may add it.
  */
 function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRefusal">, isOnChain: boolean): AppError {
   if (isOnChain) {
-    const detail =
-      "The identity has an account on this chain already: sign in instead, on a new device through " +
-      "POST /auth/v1/signin/2fa";
+    const refusal =
+      tokenRefusal === undefined ? "" : `. The access token that was sent does not count (${tokenRefusal})`;
+    const detail = `The identity has an account on this chain already: sign in instead, ${ON_A_NEW_DEVICE}${refusal}`;
     return new AppError("AccountExists", { detail });
   }
   // Whether the session is live is unknown at the moment: a retry may succeed.
@@ -172,7 +174,7 @@ function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRef
   }
   const detail =
     token === undefined
-      ? "The identity has an account already: sign in instead, on a new device through POST /auth/v1/signin/2fa"
+      ? `The identity has an account already: sign in instead, ${ON_A_NEW_DEVICE}`
       : "The identity has an account already: a further chain needs a full session of this account and that session's own keys";
   return new AppError("AccountExists", { detail });
 }
