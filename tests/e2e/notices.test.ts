@@ -54,7 +54,7 @@ describe("people are notified", () => {
     expect(requested()!.at - answered).toBeLessThan(300);
     await expect
       .poll(() => noticesSince(start), { timeout: 5_000 })
-      .toContainEqual(expect.objectContaining({ msg: "push", event: "two-factor.requested", operation: id }));
+      .toContainEqual(expect.objectContaining({ msg: "push", event: "two-factor.requested", twoFactorId: id }));
 
     const token = client.credentials!.accessToken;
     expect((await call("DELETE", `/device/v1/2fa/${id}`, { token })).status).toBe(204);

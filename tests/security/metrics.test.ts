@@ -77,7 +77,7 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
     file: oneOf(...FILES),
     encrypted_by: oneOf("first", "other", "unknown"),
     durable: (value) => value.startsWith(`${process}-`) && /^[a-z]+(-[a-z]+)+$/.test(value),
-    pool: oneOf("main", "codes", "binding", "record"),
+    pool: oneOf("main", "codes", "binding", "record", "administration"),
     saga: oneOf("sign-up", "deployment", "creation", "server-key-rotation"),
     state: oneOf("busy", "idle", "max", "deploying", "registering", "queued", "assigned", "signed", "submitted"),
     account: oneOf("paymaster", "creator"),
