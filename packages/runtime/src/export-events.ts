@@ -2,7 +2,8 @@ import { exportEvents } from "@countersign/events/set-up.ts";
 import { z } from "zod";
 import { command, runCommand, UsageError } from "./command.ts";
 import { loadEnv, sharedEnv } from "./config.ts";
-import { readSince, writeJsonLines } from "./restore.ts";
+import { readSince } from "./restore.ts";
+import { writeJsonLines } from "./restore-files.ts";
 import { loadTlsFromEnv } from "./tls.ts";
 
 const schema = sharedEnv

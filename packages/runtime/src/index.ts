@@ -21,22 +21,30 @@ export { startPeriodicJob } from "./periodic-job.ts";
 export { runService, type ServiceProcess, startService } from "./process.ts";
 export { createReadGauge } from "./read-gauge.ts";
 export {
-  type ChainLine,
-  chainLine,
-  changedAccounts,
-  eventLine,
-  type Found,
-  foundLine,
+  CHAIN_OPTIONS,
+  CHAIN_USAGE,
+  EVENTS_OPTIONS,
+  EVENTS_USAGE,
   RESTORE_OPTIONS,
   RESTORE_USAGE,
-  readJsonLines,
+  readChain,
+  readEvents,
   readRestore,
   readSince,
   runRestore,
+} from "./restore.ts";
+export {
+  type ChainLine,
+  chainLine,
+  changedAccounts,
+  type EventLine,
+  type Found,
+  foundLine,
+  readJsonLines,
   type SignedUp,
   signedUpLine,
   writeJsonLines,
-} from "./restore.ts";
+} from "./restore-files.ts";
 export { createSagaMetrics, OPEN_SAGAS_MS, type OpenSagas } from "./saga-metrics.ts";
 export { createServiceRuntime, type ServiceRuntime } from "./service-runtime.ts";
 export { loadTls, loadTlsFromEnv, type TlsPaths, watchTls } from "./tls.ts";

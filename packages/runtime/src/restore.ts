@@ -1,8 +1,16 @@
-import { readFileSync, writeFileSync } from "node:fs";
 import { openPostgres, type Postgres, type Restore, restoreDatabase } from "@countersign/postgres";
 import { z } from "zod";
 import { UsageError } from "./command.ts";
-import { ConfigError, type Env, loadEnv } from "./config.ts";
+import { type Env, loadEnv } from "./config.ts";
+import {
+  type ChainLine,
+  chainLine,
+  type EventLine,
+  eventLine,
+  type Found,
+  foundLine,
+  readJsonLines,
+} from "./restore-files.ts";
 
 /** The arguments that each service's command `restore` has. */
 export const RESTORE_USAGE = "--since <time> --by <operator> --reason <text> [--went-back | --nothing-lost]";
@@ -43,112 +51,58 @@ export function readRestore(usage: string, values: RestoreValues): Restore {
   return { since: readSince(usage, values.since), by, reason, wentBack, nothingLost };
 }
 
+/** The arguments of a restore that reads what the events since have taken away. */
+export const EVENTS_USAGE = "(--events <file of export-events> | --no-events)";
+export const EVENTS_OPTIONS = { events: { type: "string" }, "no-events": { type: "boolean" } } as const;
+
+/** Returns the exported events; none where the stream is lost. Errors: UsageError where neither is said. */
+export function readEvents(
+  usage: string,
+  { events: file, "no-events": none = false }: { events?: string | undefined; "no-events"?: boolean | undefined },
+): EventLine[] {
+  if ((file === undefined) !== none) throw new UsageError(usage);
+  return file === undefined ? [] : readJsonLines(file, eventLine);
+}
+
+/** The arguments of a restore that reads what the chain shows. */
+export const CHAIN_USAGE = "--chain <file of chain-report> --accounts <file of signer restore>";
+export const CHAIN_OPTIONS = { chain: { type: "string" }, accounts: { type: "string" } } as const;
+
+/** Returns the lines of the chain, and the accounts that were found there. Errors: UsageError. */
+export function readChain(
+  usage: string,
+  { chain, accounts }: { chain?: string | undefined; accounts?: string | undefined },
+): { lines: ChainLine[]; found: Found[] } {
+  if (!chain || !accounts) throw new UsageError(usage);
+  return { lines: readJsonLines(chain, chainLine), found: readJsonLines(accounts, foundLine) };
+}
+
+/** The database under restore, and whether it is known to have gone back. */
+export interface RestoredDatabase<Client> {
+  readonly postgres: Postgres;
+  readonly prisma: Client;
+  readonly wentBack: boolean;
+}
+
 /**
  * Runs a service's restore on its database, `<SERVICE>_DATABASE_URL`, while none of its processes runs: see
  * `restoreDatabase`.
  */
-export async function runRestore(
+export async function runRestore<Client extends { $disconnect(): Promise<void> }>(
   service: string,
   env: Env,
   restore: Restore,
-  work: (postgres: Postgres, wentBack: boolean) => Promise<unknown>,
+  PrismaClient: new (options: { adapter: Postgres["adapter"] }) => Client,
+  work: (database: RestoredDatabase<Client>) => Promise<unknown>,
 ): Promise<void> {
   const name = `${service.toUpperCase()}_DATABASE_URL`;
   const url = loadEnv(z.object({ [name]: z.string() }), env)[name] as string;
   const postgres = openPostgres(url, { connections: 3 });
+  const prisma = new PrismaClient({ adapter: postgres.adapter });
   try {
-    await restoreDatabase(postgres, restore, (wentBack) => work(postgres, wentBack));
+    await restoreDatabase(postgres, restore, (wentBack) => work({ postgres, prisma, wentBack }));
   } finally {
+    await prisma.$disconnect();
     await postgres.close();
   }
 }
-
-/** Reads a file of one JSON value a line. Errors: ConfigError that names file and line. */
-export function readJsonLines<T>(path: string, schema: z.ZodType<T>): T[] {
-  const lines = readFileSync(path, "utf8").split("\n");
-  if (lines.pop() !== "") throw new ConfigError([`${path}: is cut off: its last line has no end`]);
-  return lines.map((line, i) => {
-    try {
-      return schema.parse(JSON.parse(line));
-    } catch {
-      throw new ConfigError([`${path}: line ${i + 1} is not as expected`]);
-    }
-  });
-}
-
-/** Writes one JSON value a line, for the owner of the process only. */
-export const writeJsonLines = (path: string, values: readonly unknown[]): void =>
-  writeFileSync(path, values.map((value) => `${JSON.stringify(value)}\n`).join(""), { mode: 0o600 });
-
-const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));
-const publicKey = z.object({ algorithm: z.enum(["ES256", "ES256K"]), publicKey: hex(128) });
-
-/** An account that auth knows, with the key that it was signed up with; from `auth restore`. */
-export const signedUpLine = z.object({ accountId: z.uuid(), chainName: z.string(), userKey: publicKey });
-export type SignedUp = z.output<typeof signedUpLine>;
-
-/** A chain since a moment; from `account chain-report`. */
-export const chainLine = z.discriminatedUnion("kind", [
-  /** The blocks that were read. */
-  z.object({ kind: z.literal("range"), chainName: z.string(), from: z.coerce.bigint(), to: z.coerce.bigint() }),
-  /** An account that the creator made. */
-  z.object({
-    kind: z.literal("created"),
-    chainName: z.string(),
-    address: hex(16),
-    serverKey: hex(128),
-    userKey: publicKey,
-    transactionId: hex(64),
-  }),
-  /** All keys of an account that changed; its id where the account service knows it. */
-  z.object({
-    kind: z.literal("keys"),
-    chainName: z.string(),
-    address: hex(16),
-    accountId: z.uuid().optional(),
-    height: z.coerce.bigint(),
-    keys: z.array(
-      z.object({
-        index: z.int(),
-        publicKey: hex(128),
-        /** Undefined for one that a person's key cannot have. */
-        algorithm: z.enum(["ES256", "ES256K"]).optional(),
-        weight: z.int(),
-        role: z.enum(["server", "user", "recovery", "other"]),
-        revoked: z.boolean(),
-        /** A transaction of the service added it, in these blocks. */
-        ours: z.boolean(),
-      }),
-    ),
-  }),
-]);
-export type ChainLine = z.output<typeof chainLine>;
-
-/** An account on chain whose id is proven by its server key; from `signer restore`. */
-export const foundLine = z.object({
-  ...signedUpLine.shape,
-  address: hex(16),
-  /** Of the creation. */
-  transactionId: hex(64),
-  serverKeyIndex: z.int(),
-  serverKeyVersion: z.int(),
-});
-export type Found = z.output<typeof foundLine>;
-
-type Keys = Extract<ChainLine, { kind: "keys" }>;
-
-/** Returns the accounts whose keys changed, with the ids that were found. */
-export function changedAccounts(
-  lines: readonly ChainLine[],
-  found: readonly Found[],
-): (Keys & { accountId: string })[] {
-  const ids = new Map(found.map(({ chainName, address, accountId }) => [`${chainName}/${address}`, accountId]));
-  return lines.flatMap((line) => {
-    if (line.kind !== "keys") return [];
-    const accountId = line.accountId ?? ids.get(`${line.chainName}/${line.address}`);
-    return accountId === undefined ? [] : [{ ...line, accountId }];
-  });
-}
-
-/** An event of the stream; from `export-events`. */
-export const eventLine = z.object({ subject: z.string(), event: z.base64() });

@@ -2,16 +2,15 @@ import { systemClock } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { createAccessApi } from "@countersign/flow";
 import {
-  chainLine,
+  CHAIN_OPTIONS,
+  CHAIN_USAGE,
   command,
   type Found,
-  foundLine,
   RESTORE_OPTIONS,
   RESTORE_USAGE,
-  readJsonLines,
+  readChain,
   readRestore,
   runRestore,
-  UsageError,
 } from "@countersign/runtime";
 import { createFlowChain } from "../chain/flow.ts";
 import { loadConfig } from "../config.ts";
@@ -23,17 +22,15 @@ import { restoreAccounts, rewindHeights } from "../store/restore-accounts.ts";
  * second time, and reads the chains again from the reported blocks on.
  */
 export const restore = command({
-  usage: `restore ${RESTORE_USAGE} --chain <file of chain-report> --accounts <file of signer restore>`,
+  usage: `restore ${RESTORE_USAGE} ${CHAIN_USAGE}`,
   about: "Opens account's database after a restore: records accounts that were found on chain, reads chains again.",
-  options: { ...RESTORE_OPTIONS, chain: { type: "string" }, accounts: { type: "string" } },
+  options: { ...RESTORE_OPTIONS, ...CHAIN_OPTIONS },
   async run({ values, env, print }) {
-    if (!values.chain || !values.accounts) throw new UsageError(this.usage);
     const stated = readRestore(this.usage, values);
-    const ranges = readJsonLines(values.chain, chainLine).filter((line) => line.kind === "range");
-    const found = readJsonLines(values.accounts, foundLine);
+    const { lines, found } = readChain(this.usage, values);
+    const ranges = lines.filter((line) => line.kind === "range");
     const { networks } = loadConfig(env);
-    await runRestore("account", env, stated, async (postgres) => {
-      const prisma = new PrismaClient({ adapter: postgres.adapter });
+    await runRestore("account", env, stated, PrismaClient, async ({ prisma }) => {
       for (const network of networks.current().values()) {
         const chain = createFlowChain(network, createAccessApi({ baseUrl: network.accessNode }));
         const { chainName, evmChainId } = chain;
@@ -54,7 +51,6 @@ export const restore = command({
         })),
         skipDuplicates: true,
       });
-      await prisma.$disconnect();
       print(`${alerts.length} alerts were raised since, and are emitted again`);
     });
   },

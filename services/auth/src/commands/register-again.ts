@@ -4,14 +4,13 @@ import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeyOrigin, KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { createRpcClient } from "@countersign/rpc";
 import {
-  chainLine,
+  CHAIN_OPTIONS,
+  CHAIN_USAGE,
   changedAccounts,
   command,
-  foundLine,
   loadTls,
-  readJsonLines,
+  readChain,
   readSince,
-  UsageError,
 } from "@countersign/runtime";
 import { registrationSteps } from "../clients/sign-up-steps.ts";
 import { loadConfig } from "../config.ts";
@@ -25,14 +24,14 @@ import { toSaga, toTwoFactorSignIn } from "../store/rows.ts";
  * revoked on chain, stay out. Idempotent.
  */
 export const registerAgain = command({
-  usage: "register-again --since <time> --chain <file of chain-report> --accounts <file of signer restore>",
+  usage: `register-again --since <time> ${CHAIN_USAGE}`,
   about: "Registers keys and devices that were enrolled since again, where the other services lost them.",
-  options: { since: { type: "string" }, chain: { type: "string" }, accounts: { type: "string" } },
+  options: { ...CHAIN_OPTIONS, since: { type: "string" } },
   async run({ values, env, print }) {
-    if (!values.chain || !values.accounts) throw new UsageError(this.usage);
+    const { lines, found } = readChain(this.usage, values);
     const since = readSince(this.usage, values.since);
     const config = loadConfig(env);
-    const changed = changedAccounts(readJsonLines(values.chain, chainLine), readJsonLines(values.accounts, foundLine));
+    const changed = changedAccounts(lines, found);
     const onChain = new Map(
       changed.flatMap(({ accountId, chainName, keys }) =>
         keys.map((key) => [`${accountId}/${chainName}/${key.publicKey}`, key] as const),
@@ -65,10 +64,10 @@ export const registerAgain = command({
         })),
       ]) {
         const { accountId, chainName, accountKey, deviceKey } = enrolledKey;
-        const found = onChain.get(`${accountId}/${chainName}/${accountKey.publicKey}`);
-        const index = found?.index ?? first;
+        const onItsChain = onChain.get(`${accountId}/${chainName}/${accountKey.publicKey}`);
+        const index = onItsChain?.index ?? first;
         const blocked = await prisma.blockedKey.count({ where: { accountId, OR: [accountKey, deviceKey] } });
-        if (index === undefined || found?.revoked || blocked > 0) left += 1;
+        if (index === undefined || onItsChain?.revoked || blocked > 0) left += 1;
         else {
           await steps.registerKey(enrolledKey, index, context);
           await steps.registerDevice(enrolledKey, deviceId, context);

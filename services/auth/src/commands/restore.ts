@@ -3,10 +3,12 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyFromProto } from "@countersign/rpc";
 import {
   command,
-  eventLine,
+  EVENTS_OPTIONS,
+  EVENTS_USAGE,
+  type EventLine,
   RESTORE_OPTIONS,
   RESTORE_USAGE,
-  readJsonLines,
+  readEvents,
   readRestore,
   runRestore,
   UsageError,
@@ -23,21 +25,15 @@ import { endAllAccess, signedUpSince } from "../store/restore-access.ts";
  * stream's events took away since, and writes the accounts that were signed up since to a file.
  */
 export const restore = command({
-  usage: `restore ${RESTORE_USAGE} --out <file of accounts> (--events <file of export-events> | --no-events)`,
+  usage: `restore ${RESTORE_USAGE} --out <file of accounts> ${EVENTS_USAGE}`,
   about: "Opens auth's database after a restore: ends all access where it went back, and takes away what was lost.",
-  options: {
-    ...RESTORE_OPTIONS,
-    events: { type: "string" },
-    "no-events": { type: "boolean" },
-    out: { type: "string" },
-  },
+  options: { ...RESTORE_OPTIONS, ...EVENTS_OPTIONS, out: { type: "string" } },
   async run({ values, env, print }) {
-    const { out, events: file } = values;
-    if (!out || (file === undefined) !== (values["no-events"] === true)) throw new UsageError(this.usage);
+    const { out } = values;
+    if (!out) throw new UsageError(this.usage);
     const stated = readRestore(this.usage, values);
-    const events = file === undefined ? [] : readJsonLines(file, eventLine);
-    await runRestore("auth", env, stated, async (postgres, wentBack) => {
-      const prisma = new PrismaClient({ adapter: postgres.adapter });
+    const events = readEvents(this.usage, values);
+    await runRestore("auth", env, stated, PrismaClient, async ({ postgres, prisma, wentBack }) => {
       if (wentBack) {
         const { sessions } = await postgres.transaction(endAllAccess, 600_000);
         print(`the database went back: ${sessions} sessions ended, all tokens and challenges are void`);
@@ -47,13 +43,12 @@ export const restore = command({
       const accounts = await signedUpSince(postgres, stated.since);
       writeJsonLines(out, accounts);
       print(`${accounts.length} accounts signed up since, in ${out}`);
-      await prisma.$disconnect();
     });
   },
 });
 
 /** Applies events that take access away; a repetition changes nothing. Returns how many, and the holds. */
-async function takeAwayAgain(prisma: PrismaClient, lines: readonly { subject: string; event: string }[]) {
+async function takeAwayAgain(prisma: PrismaClient, lines: readonly EventLine[]) {
   const access = prismaAccessStore(prisma);
   const holds = prismaHoldStore(prisma);
   const now = new Date();

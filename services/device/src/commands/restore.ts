@@ -4,13 +4,13 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import {
   command,
-  eventLine,
+  EVENTS_OPTIONS,
+  EVENTS_USAGE,
   RESTORE_OPTIONS,
   RESTORE_USAGE,
-  readJsonLines,
+  readEvents,
   readRestore,
   runRestore,
-  UsageError,
 } from "@countersign/runtime";
 import { PrismaClient } from "../store/generated/client.ts";
 import { toDevice } from "../store/postgres-device-store.ts";
@@ -20,15 +20,13 @@ import { toDevice } from "../store/postgres-device-store.ts";
  * devices that were removed since, and says again which ones were.
  */
 export const restore = command({
-  usage: `restore ${RESTORE_USAGE} (--events <file of export-events> | --no-events)`,
+  usage: `restore ${RESTORE_USAGE} ${EVENTS_USAGE}`,
   about: "Opens device's database after a restore: ends open 2FA requests where it went back, removes devices again.",
-  options: { ...RESTORE_OPTIONS, events: { type: "string" }, "no-events": { type: "boolean" } },
+  options: { ...RESTORE_OPTIONS, ...EVENTS_OPTIONS },
   async run({ values, env, print }) {
-    const { events: file } = values;
-    if ((file === undefined) !== (values["no-events"] === true)) throw new UsageError(this.usage);
     const stated = readRestore(this.usage, values);
-    const events = file === undefined ? [] : readJsonLines(file, eventLine);
-    await runRestore("device", env, stated, async (postgres, wentBack) => {
+    const events = readEvents(this.usage, values);
+    await runRestore("device", env, stated, PrismaClient, async ({ postgres, prisma, wentBack }) => {
       if (wentBack) {
         // The sweeper ends them, with their events. An approval that is under way is reconciled instead.
         const ended = await postgres.execute(sql`
@@ -43,7 +41,6 @@ export const restore = command({
           UPDATE device SET removed_at = ${occurredAt}
           WHERE id = ${deviceRemoved.deviceId}::uuid AND removed_at IS NULL`);
       }
-      const prisma = new PrismaClient({ adapter: postgres.adapter });
       const removed = await prisma.device.findMany({ where: { removedAt: { gte: stated.since } } });
       await prisma.outbox.createMany({
         data: removed.map((row) => {
@@ -52,7 +49,6 @@ export const restore = command({
           return eventRow("device", "device-removed", { accountId, occurredAt: removedAt! }, { deviceRemoved });
         }),
       });
-      await prisma.$disconnect();
       print(`${removed.length} devices were removed since, and are emitted again`);
     });
   },

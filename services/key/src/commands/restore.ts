@@ -1,15 +1,14 @@
 import { systemClock, uuidv7 } from "@countersign/core";
 import {
-  chainLine,
+  CHAIN_OPTIONS,
+  CHAIN_USAGE,
   changedAccounts,
   command,
-  foundLine,
   RESTORE_OPTIONS,
   RESTORE_USAGE,
-  readJsonLines,
+  readChain,
   readRestore,
   runRestore,
-  UsageError,
 } from "@countersign/runtime";
 import { followChain } from "../domain/follow-chain.ts";
 import type { ChainKeys } from "../domain/ports.ts";
@@ -25,15 +24,14 @@ const ALERT_AFTER_MS = 30 * 60_000;
  * with any: revoked ones sign in no more. Says again which accounts have left.
  */
 export const restore = command({
-  usage: `restore ${RESTORE_USAGE} --chain <file of chain-report> --accounts <file of signer restore>`,
+  usage: `restore ${RESTORE_USAGE} ${CHAIN_USAGE}`,
   about: "Opens key's database after a restore: copies revocations and additions from the chain first.",
-  options: { ...RESTORE_OPTIONS, chain: { type: "string" }, accounts: { type: "string" } },
+  options: { ...RESTORE_OPTIONS, ...CHAIN_OPTIONS },
   async run({ values, env, print }) {
-    if (!values.chain || !values.accounts) throw new UsageError(this.usage);
     const stated = readRestore(this.usage, values);
-    const changed = changedAccounts(readJsonLines(values.chain, chainLine), readJsonLines(values.accounts, foundLine));
-    await runRestore("key", env, stated, async (postgres) => {
-      const prisma = new PrismaClient({ adapter: postgres.adapter });
+    const { lines, found } = readChain(this.usage, values);
+    const changed = changedAccounts(lines, found);
+    await runRestore("key", env, stated, PrismaClient, async ({ postgres, prisma }) => {
       const byAccount = Map.groupBy(changed, ({ accountId }) => accountId);
       const list = async (accountId: string): Promise<ChainKeys[]> =>
         byAccount.get(accountId)!.map(({ chainName, height, keys }) => ({
@@ -55,7 +53,6 @@ export const restore = command({
       await prisma.outbox.createMany({
         data: left.map(({ accountId, leftAt }) => keyEventRow({ type: "account-left", accountId, occurredAt: leftAt })),
       });
-      await prisma.$disconnect();
       print(`${left.length} accounts have left since, and are emitted again`);
     });
   },
