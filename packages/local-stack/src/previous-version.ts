@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
+import { newestRelease } from "@countersign/build/releases.ts";
 import { run } from "@countersign/build/run.ts";
 
 /**
@@ -8,13 +9,8 @@ import { run } from "@countersign/build/run.ts";
  * else the commit before.
  */
 export async function previousCommit(): Promise<string> {
-  const wanted = process.env.CS_PREVIOUS ?? (await newestRelease()) ?? "HEAD~1";
+  const wanted = process.env.CS_PREVIOUS ?? (await newestRelease("HEAD~1")) ?? "HEAD~1";
   return (await run("git", ["rev-parse", "--verify", `${wanted}^{commit}`])).trim();
-}
-
-async function newestRelease(): Promise<string | undefined> {
-  const released = ["tag", "--list", "v*", "--merged", "HEAD~1", "--sort=-version:refname"];
-  return (await run("git", released)).split("\n").find((tag) => /^v\d+\.\d+\.\d+$/.test(tag));
 }
 
 /** Writes the files of a commit to a new directory. */
