@@ -3,26 +3,18 @@ import { join } from "node:path";
 import { ensureCadenceParser } from "@countersign/build/cadence-parser.ts";
 import { Failure } from "@countersign/build/fail.ts";
 import { generate } from "@countersign/build/generate.ts";
-import { root, type ServiceName, services } from "@countersign/build/paths.ts";
-import { migrate } from "@countersign/migrations/migrate.ts";
-import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
+import { root, type ServiceName } from "@countersign/build/paths.ts";
 import { createAutoRestart } from "./auto-restart.ts";
 import { ensureCertificates } from "./certificates.ts";
 import { setUpNetwork } from "./chain-setup.ts";
-import { logTail, type StartChild } from "./child.ts";
-import { createDatabases, type DatabaseUrls } from "./databases.ts";
 import { startEmulator } from "./emulator.ts";
 import { authProviders, developmentClients, startIdentityProvider, WEB_WALLET_CLIENT } from "./identity-provider.ts";
 import { isRunning } from "./is-running.ts";
 import { startNats } from "./nats.ts";
 import { developmentPasskeys } from "./passkeys.ts";
-import { pooledUrl, startPgbouncer } from "./pgbouncer.ts";
-import { freePort } from "./ports.ts";
-import { startPostgres } from "./postgres.ts";
 import { createRestarts, type Restarts } from "./restarts.ts";
 import { ensureSecret } from "./secrets.ts";
 import {
-  type AddressOf,
   baseEnvironment,
   type EnvironmentInput,
   type ProgramName,
@@ -33,46 +25,12 @@ import {
 import { choosePorts } from "./settings.ts";
 import { describe } from "./stack-description.ts";
 import type { Stack } from "./stack-file.ts";
-import { Supervisor } from "./supervisor.ts";
+import type { StackOptions } from "./stack-options.ts";
+import { startDatabases, startPooler } from "./start-databases.ts";
+import { entryPoint, startService } from "./start-service.ts";
+import { Supervisor, TIERS } from "./supervisor.ts";
 import { ensureTools } from "./tools.ts";
-import { waitFor } from "./wait.ts";
 import { startWebWallet } from "./web-wallet.ts";
-
-export interface StackOptions {
-  stateDir: string;
-  /** Ports that happen to be free instead of the configured ones. */
-  freePorts: boolean;
-  /** Starts again what dies by itself. Default: it is said, and stays dead. */
-  autoRestart?: boolean;
-  /** Serves examples/web-wallet. */
-  webWallet?: boolean;
-  /** Throw-away state: the database does not wait for the disk. */
-  throwAway: boolean;
-  /** The state was copied from a stack that was set up: see testing/stack-template.ts. */
-  isCopy?: boolean;
-  /** The PgBouncer through which the services connect to Postgres. Default: none. */
-  pgbouncer?: string | undefined;
-  /** A Postgres server for each service, with these further settings (name=value). Default: one for all. */
-  ownPostgres?: (service: ServiceName) => readonly string[];
-  /** Processes of each service and of the gateway, on the same databases. Default 1. */
-  replicas?: number;
-  /** Services and gateway that are started. Default: all. */
-  programs?: readonly ProgramName[];
-  /** Routes a hop through something else, for tests. */
-  addressOf?: AddressOf;
-  /** Whether services read their connection strings from files, which may change. */
-  databaseUrlFiles?: boolean;
-  /** Further variables of a service's or gateway's process, for tests. */
-  extraEnvironment?: (process: string) => Record<string, string>;
-  /**
-   * The checkout whose program a process runs, asked at each of its starts: a test may mix versions. Default:
-   * this one.
-   */
-  checkoutOf?: (process: string) => string;
-  say(line: string): void;
-  /** Resolves when the start is to be given up. */
-  cancel?: Promise<void>;
-}
 
 export interface RunningStack {
   stack: Stack;
@@ -94,9 +52,6 @@ export interface RunningStack {
 }
 
 const allPrograms: readonly ProgramName[] = ["signer", "account", "device", "key", "auth", "gateway"];
-const infrastructureTier = 0;
-const serviceTier = 1;
-const gatewayTier = 2;
 
 /** Refuses a second stack on the same state: it would fight over the database and the chain. */
 function claim(stateDir: string): string {
@@ -111,102 +66,6 @@ function claim(stateDir: string): string {
   }
   writeFileSync(file, String(process.pid));
   return file;
-}
-
-/** Starts one Postgres server for all databases, or one for each, and creates the databases. */
-async function startServers(
-  { stateDir, throwAway, ownPostgres, say }: StackOptions,
-  port: number,
-  logFile: string,
-  start: StartChild,
-  restarts: Restarts,
-): Promise<DatabaseUrls> {
-  if (!ownPostgres) {
-    const shared = { stateDir, port, logFile, throwAway, start };
-    const postgres = await restarts.begin("postgres", () => startPostgres(shared));
-    if (postgres.replaced) say("postgres had data of an earlier checkout at this path: created again");
-    await createDatabases(postgres);
-    return postgres;
-  }
-  const begun = services.map(async (service) => {
-    const name = `postgres-${service}`;
-    const own = { stateDir: join(stateDir, name), name, port: await freePort(), settings: ownPostgres(service) };
-    const ownLog = join(stateDir, "log", `${name}.log`);
-    const postgres = await restarts.begin(name, () => startPostgres({ ...own, logFile: ownLog, start }));
-    await createDatabases(postgres, [service]);
-    return [service, postgres] as const;
-  });
-  const servers = new Map(await Promise.all(begun));
-  return { adminUrl: servers.get("auth")!.adminUrl, urlOf: (service) => servers.get(service)!.urlOf(service) };
-}
-
-async function startDatabases(
-  options: StackOptions,
-  port: number,
-  logFile: string,
-  start: StartChild,
-  restarts: Restarts,
-) {
-  const postgres = await startServers(options, port, logFile, start, restarts);
-  const applied = await Promise.all(services.map((service) => migrate(service, postgres.urlOf(service))));
-  options.say(`postgres is up${applied.some(({ length }) => length > 0) ? "" : ", migrations are up to date"}`);
-  for (const [index, names] of applied.entries()) {
-    if (names.length > 0) options.say(`  ${services[index]}: ${names.length} migrations, up to ${names.at(-1)}`);
-  }
-  return postgres;
-}
-
-/** Returns how services connect to their databases: directly, or through the PgBouncer that it starts. */
-async function startPooler(
-  { pgbouncer: binary, stateDir }: StackOptions,
-  { urlOf }: DatabaseUrls,
-  logFile: string,
-  start: StartChild,
-  restarts: Restarts,
-): Promise<(service: ServiceName) => string> {
-  if (!binary) return urlOf;
-  const port = await freePort();
-  const databases = Object.fromEntries(services.map((service) => [`countersign_${service}`, urlOf(service)]));
-  await restarts.begin("pgbouncer", () => startPgbouncer({ binary, stateDir, port, databases, logFile, start }));
-  return (service) => pooledUrl(urlOf(service), port);
-}
-
-function entryPoint(name: ProgramName, checkout: string): string {
-  return name === "gateway" ? join(checkout, "gateway/src/main.ts") : join(checkout, "services", name, "src/main.ts");
-}
-
-/** Returns the environment of a process as its own version sets it up: it knows its own settings only. */
-async function environmentOf(name: ProgramName, replica: number, input: EnvironmentInput, checkout: string) {
-  if (checkout === root) return serviceEnvironment(name, replica, input);
-  const itsOwn = await import(join(checkout, "packages/local-stack/src/service-environment.ts"));
-  return (itsOwn.serviceEnvironment as typeof serviceEnvironment)(name, replica, input);
-}
-
-/** Returns the command of a process. The signer's leaves no core dump, which would contain its keys. */
-function commandOf(name: ProgramName, checkout: string): { command: string; args: string[] } {
-  const args = [...NODE_FLAGS[name], entryPoint(name, checkout)];
-  if (name !== "signer") return { command: process.execPath, args };
-  return { command: "/bin/sh", args: ["-c", 'ulimit -c 0; exec "$0" "$@"', process.execPath, ...args] };
-}
-
-async function startService(
-  name: ProgramName,
-  replica: number,
-  input: EnvironmentInput,
-  supervisor: Supervisor,
-  checkout = root,
-) {
-  const child = await supervisor.starter(name === "gateway" ? gatewayTier : serviceTier)({
-    name: processName(name, replica),
-    ...commandOf(name, checkout),
-    cwd: checkout,
-    env: await environmentOf(name, replica, input, checkout),
-    logFile: join(input.stateDir, "log", `${processName(name, replica)}.log`),
-  });
-  await waitFor(child, `http://127.0.0.1:${input.replicas[replica]?.[`${name}Admin`]}/startupz`, (why) =>
-    Promise.reject(new Failure(`${child.name} ${why}; the end of ${child.logFile}:\n${logTail(child.logFile)}`)),
-  );
-  return child;
 }
 
 /** Starts everything in as much parallel as the dependencies allow, and gives it when all of it is ready. */
@@ -271,7 +130,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(
     ([made]) => made.length > 0 && say(`generated ${made.join(", ")}`),
   );
-  const start = supervisor.starter(infrastructureTier);
+  const start = supervisor.starter(TIERS.infrastructure);
   const tools = ensureTools(say);
   const databases = startDatabases(options, ports.postgres, log("postgres"), start, restarts);
   const certificates = ensureCertificates(stateDir);

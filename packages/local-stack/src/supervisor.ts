@@ -1,6 +1,9 @@
 import { Failure } from "@countersign/build/fail.ts";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 
+/** The tiers of a stack: the highest stops first. */
+export const TIERS = { infrastructure: 0, service: 1, gateway: 2 } as const;
+
 /** Returns a line about how a process ended and where its log is. After SIGKILL the log has no reason. */
 export function describeExit({ name, pid, logFile }: Pick<Child, "name" | "pid" | "logFile">, how: string): string {
   const signal = how.match(/^signal (\w+)$/)?.[1];
