@@ -1,5 +1,5 @@
 import { type Command, command, UsageError } from "@countersign/runtime";
-import { neutralize, toJson } from "./output.ts";
+import { neutralize, tableLines, toJson } from "./output.ts";
 import { type Services, withServices } from "./services.ts";
 
 /** The input of an administrator's command, and its output. */
@@ -9,10 +9,15 @@ export interface Asked {
   /** The arguments, as many as the usage names. */
   readonly given: readonly string[];
   option(name: string): string | undefined;
+  /** Returns an option that must be given. */
+  required(name: string): string;
+  /** Returns the option `--limit`, which the command has. */
+  limit(otherwise: number): number;
   flag(name: string): boolean;
-  readonly isJson: boolean;
   /** Prints a value with `--json`, and otherwise the lines. */
   show(value: unknown, lines: () => readonly string[]): void;
+  /** Prints rows with `--json`, and otherwise a table with these columns. */
+  table<Row>(rows: readonly Row[], columns: Readonly<Record<string, (row: Row) => string>>): void;
   /** Prints how far long work is, apart from the output. */
   progress(line: string): void;
 }
@@ -26,8 +31,8 @@ interface Definition {
   readonly flags?: readonly string[];
   /** How many arguments it may have. */
   readonly arguments?: readonly [least: number, most: number];
-  /** Returns the exit code; 0 where it returns none. */
-  run(asked: Asked): Promise<number | undefined>;
+  /** Returns the exit code; 0 where it returns no number. */
+  run(asked: Asked): Promise<unknown>;
 }
 
 /** Makes a command that calls the services: each takes `--reason` and `--json`. */
@@ -54,20 +59,35 @@ export function adminCommand(definition: Definition): Command {
       if (typeof reason !== "string") throw new UsageError(usage, "--reason is missing: it is recorded");
       if (positionals.length < least || positionals.length > most) throw new UsageError(usage);
       return withServices(env, async (services) => {
+        const option = (name: string) => (typeof all[name] === "string" ? all[name] : undefined);
+        const show: Asked["show"] = (value, lines) => {
+          if (isJson === true) print(toJson(value));
+          else for (const line of lines()) print(line);
+        };
         const asked: Asked = {
           services,
           reason,
           given: positionals,
-          option: (name) => (typeof all[name] === "string" ? all[name] : undefined),
+          option,
+          required(name) {
+            const value = option(name);
+            if (value === undefined) throw new UsageError(definition.usage, `--${name} is missing`);
+            return value;
+          },
+          limit(otherwise) {
+            const limit = Number(option("limit") ?? otherwise);
+            if (!Number.isInteger(limit) || limit < 1) throw new UsageError(definition.usage, "--limit is no number");
+            return limit;
+          },
           flag: (name) => all[name] === true,
-          isJson: isJson === true,
-          show(value, lines) {
-            if (isJson === true) print(toJson(value));
-            else for (const line of lines()) print(line);
+          show,
+          table(rows, columns) {
+            const cells = rows.map((row) => Object.values(columns).map((cell) => cell(row)));
+            show(rows, () => tableLines(Object.keys(columns), cells));
           },
           progress: (line) => void process.stderr.write(`${neutralize(line)}\n`),
         };
-        return (await definition.run(asked)) ?? 0;
+        return definition.run(asked);
       });
     },
   });

@@ -1,20 +1,19 @@
 import { UsageError } from "@countersign/runtime";
 import { type Asked, adminCommand } from "../admin-command.ts";
-import { neutralize, tableLines } from "../output.ts";
+import { neutralize } from "../output.ts";
 
 export const balances = adminCommand({
   usage: "balances [<account id>]",
   about: "Shows the FLOW of the paymaster and the creator, and of an account.",
   arguments: [0, 1],
-  async run({ services, reason, given, show }) {
+  async run({ services, reason, given, table }) {
     const { balances: found } = await services.account.listBalances({ reason, accountId: given[0] ?? "" });
-    show(found, () =>
-      tableLines(
-        ["chain", "owner", "address", "FLOW"],
-        found.map(({ chainName, owner, address, flow }) => [chainName, owner, `0x${address}`, flow]),
-      ),
-    );
-    return undefined;
+    table(found, {
+      chain: ({ chainName }) => chainName,
+      owner: ({ owner }) => owner,
+      address: ({ address }) => `0x${address}`,
+      FLOW: ({ flow }) => flow,
+    });
   },
 });
 
@@ -47,9 +46,8 @@ export const drift = adminCommand({
   arguments: [0, 1],
   async run(asked) {
     const { services, reason, given, option, flag } = asked;
-    const limit = Number(option("limit") ?? 1_000);
     if (flag("all") === given.length > 0) throw new UsageError(this.usage, "an account, or --all");
-    if (!Number.isInteger(limit) || limit < 1) throw new UsageError(this.usage, "--limit is no number");
+    const limit = asked.limit(1_000);
     const request = { reason, accountId: given[0] ?? "", afterAccountId: option("after") ?? "", limit };
     const byKey = await showDifferences(asked, "key", services.key.compareKeys(request));
     const byAccount = await showDifferences(asked, "account and signer", services.account.compareAccounts(request));

@@ -1,25 +1,8 @@
-import type { Action } from "@countersign/proto/admin/v1/admin.ts";
 import { UsageError } from "@countersign/runtime";
+import { actCommand } from "../act-command.ts";
 import { adminCommand } from "../admin-command.ts";
-import { neutralize, tableLines } from "../output.ts";
+import { neutralize } from "../output.ts";
 import { SERVICES, type ServiceName } from "../services.ts";
-import { showOutcome } from "./accounts.ts";
-
-const actionLines = (actions: readonly (Action & { service?: string })[]) =>
-  tableLines(
-    ["at", "service", "person", "command", "outcome", "account", "id", "arguments", "reason"],
-    actions.map(({ at, service = "auth", person, command, outcome, accountId, id, argumentsJson, reason }) => [
-      at?.toISOString() ?? "",
-      service,
-      person,
-      command,
-      outcome,
-      accountId,
-      id,
-      argumentsJson,
-      reason,
-    ]),
-  );
 
 export const requestsList = adminCommand({
   usage: "requests list",
@@ -36,20 +19,15 @@ export const requestsList = adminCommand({
         ].map(neutralize),
       ),
     );
-    return undefined;
   },
 });
 
 const decide = (word: "approve" | "reject", about: string) =>
-  adminCommand({
+  actCommand({
     usage: `requests ${word} <request id>`,
     about,
-    arguments: [1, 1],
-    async run(asked) {
-      const { services, reason, given } = asked;
-      const decision = { reason, requestId: given[0]!, approve: word === "approve" };
-      return showOutcome(asked, (await services.auth.decideRequest(decision)).outcome);
-    },
+    arguments: ["requestId"],
+    act: async ({ auth }, request) => (await auth.decideRequest({ ...request, approve: word === "approve" })).outcome,
   });
 
 export const requestsApprove = decide("approve", "Approves a request of another person, which then takes effect.");
@@ -59,10 +37,9 @@ export const actionsList = adminCommand({
   usage: "actions list [--account <account id>] [--service <name>] [--before <id>] [--limit <n>]",
   about: "Lists what administrators did, and why, the newest first.",
   options: ["account", "service", "before", "limit"],
-  async run({ services, reason, show, option }) {
-    const limit = Number(option("limit") ?? 50);
+  async run({ services, reason, table, option, limit: limitOr }) {
+    const limit = limitOr(50);
     const named = option("service");
-    if (!Number.isInteger(limit) || limit < 1) throw new UsageError(this.usage, "--limit is no number");
     if (named !== undefined && !SERVICES.some((name) => name === named))
       throw new UsageError(this.usage, "no such service");
     const asked = named === undefined ? SERVICES : [named as ServiceName];
@@ -77,7 +54,16 @@ export const actionsList = adminCommand({
       .flat()
       .sort((a, b) => (a.id < b.id ? 1 : -1))
       .slice(0, limit);
-    show(actions, () => actionLines(actions));
-    return undefined;
+    table(actions, {
+      at: ({ at }) => at?.toISOString() ?? "",
+      service: ({ service }) => service,
+      person: ({ person }) => person,
+      command: ({ command }) => command,
+      outcome: ({ outcome }) => outcome,
+      account: ({ accountId }) => accountId,
+      id: ({ id }) => id,
+      arguments: ({ argumentsJson }) => argumentsJson,
+      reason: ({ reason: why }) => why,
+    });
   },
 });

@@ -1,61 +1,43 @@
-import { UsageError } from "@countersign/runtime";
-import { type Asked, adminCommand } from "../admin-command.ts";
-import { showOutcome } from "./accounts.ts";
+import { type Acted, actCommand } from "../act-command.ts";
 
-function ofChain({ reason, given, option }: Asked, usage: string) {
-  const chainName = option("chain");
-  if (chainName === undefined) throw new UsageError(usage, "--chain is missing");
-  return { reason, accountId: given[0]!, chainName };
-}
+const ofAccountOnChain = { arguments: ["accountId"], options: { chainName: "chain" } } as const;
+const ofDeviceRequest = {
+  arguments: ["accountId", "twoFactorId"],
+  detail: ({ status }: Acted & { status: string }) => `request: ${status}`,
+} as const;
 
-export const signUpsResume = adminCommand({
+export const signUpsResume = actCommand({
   usage: "sign-ups resume <account id> --chain <name>",
   about: "Continues an unfinished sign-up, with another attempt where the chain refused the deployment.",
-  options: ["chain"],
-  arguments: [1, 1],
-  async run(asked) {
-    return showOutcome(asked, (await asked.services.auth.resumeSignUp(ofChain(asked, this.usage))).outcome);
-  },
+  ...ofAccountOnChain,
+  act: async ({ auth }, request) => (await auth.resumeSignUp(request)).outcome,
 });
 
-export const signUpsCancel = adminCommand({
+export const signUpsCancel = actCommand({
   usage: "sign-ups cancel <account id> --chain <name>",
   about: "Ends an unfinished sign-up that has nothing on chain; the person may sign up again.",
-  options: ["chain"],
-  arguments: [1, 1],
-  async run(asked) {
-    return showOutcome(asked, (await asked.services.auth.cancelSignUp(ofChain(asked, this.usage))).outcome);
-  },
+  ...ofAccountOnChain,
+  act: async ({ auth }, request) => (await auth.cancelSignUp(request)).outcome,
 });
 
-function ofRequest({ reason, given }: Asked) {
-  return { reason, accountId: given[0]!, twoFactorId: given[1]! };
-}
-const showStatus = ({ show }: Asked, answer: { actionId: string; status: string }): undefined =>
-  show(answer, () => [`done: action ${answer.actionId}`, `request: ${answer.status}`]) as undefined;
-
-export const keyAdditionsResume = adminCommand({
+export const keyAdditionsResume = actCommand({
   usage: "key-additions resume <account id> <2FA request id>",
   about: "Finds out at once what became of an approval that is not confirmed.",
-  arguments: [2, 2],
-  run: async (asked) => showStatus(asked, await asked.services.device.resumeTwoFactor(ofRequest(asked))),
+  ...ofDeviceRequest,
+  act: ({ device }, request) => device.resumeTwoFactor(request),
 });
 
-export const keyAdditionsCancel = adminCommand({
+export const keyAdditionsCancel = actCommand({
   usage: "key-additions cancel <account id> <2FA request id>",
   about: "Rejects a request of a new device that nobody has begun to approve.",
-  arguments: [2, 2],
-  run: async (asked) => showStatus(asked, await asked.services.device.cancelTwoFactor(ofRequest(asked))),
+  ...ofDeviceRequest,
+  act: ({ device }, request) => device.cancelTwoFactor(request),
 });
 
-export const rotationsResume = adminCommand({
+export const rotationsResume = actCommand({
   usage: "rotations resume <account id> --chain <name>",
   about: "Continues the newest rotation of an account's server key. It ends by itself, and cannot be cancelled.",
-  options: ["chain"],
-  arguments: [1, 1],
-  async run(asked) {
-    const answer = await asked.services.account.resumeRotation(ofChain(asked, this.usage));
-    asked.show(answer, () => [`done: action ${answer.actionId}`, `rotation: ${answer.state}`]);
-    return undefined;
-  },
+  ...ofAccountOnChain,
+  act: ({ account }, request) => account.resumeRotation(request),
+  detail: ({ state }) => `rotation: ${state}`,
 });

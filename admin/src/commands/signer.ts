@@ -1,7 +1,8 @@
-import { open, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { UsageError } from "@countersign/runtime";
 import { adminCommand } from "../admin-command.ts";
 import { neutralize } from "../output.ts";
+import { writePrivateFile } from "../private-file.ts";
 
 export const policyCheck = adminCommand({
   usage: "policy check [<file>]",
@@ -71,23 +72,17 @@ export const auditExport = adminCommand({
   usage: "audit export --out <file>",
   about: "Writes the signer's audit log to a file, for `signer audit verify` on another machine.",
   options: ["out"],
-  async run({ services, reason, option, show, progress }) {
-    const out = option("out");
-    if (out === undefined) throw new UsageError(this.usage, "--out is missing");
-    const file = await open(out, "wx", 0o600);
+  async run({ services, reason, required, show, progress }) {
+    const out = required("out");
     let count = 0;
-    try {
+    await writePrivateFile(out, async (append) => {
       for await (const { lines } of services.signer.exportAudit({ reason })) {
-        await file.writeFile(`${lines.join("\n")}\n`);
+        await append(`${lines.join("\n")}\n`);
         const before = count;
         count += lines.length;
         if (Math.floor(before / 100_000) < Math.floor(count / 100_000)) progress(`${count} lines`);
       }
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    });
     show({ lines: count, out }, () => [`${count} lines in ${neutralize(out)}`]);
-    return undefined;
   },
 });
