@@ -1,0 +1,80 @@
+import { systemClock, uuidv7 } from "@countersign/core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type AdminName, asAdmin, reason } from "../support/admin.ts";
+import { stack } from "../support/person.ts";
+import { asSuperuser } from "./administrators.ts";
+import { afterwards, newVictim, type Victim } from "./attacker.ts";
+import { query } from "./token-forge.ts";
+
+let victim: Victim;
+beforeAll(async () => {
+  victim = await newVictim();
+});
+
+describe("two persons", () => {
+  const hold = () => asAdmin(stack, "ada", ({ auth }) => auth.holdAccount({ reason, accountId: victim.accountId }));
+  const askToLift = (person: AdminName, seenAlertId: string) =>
+    asAdmin(stack, person, async ({ auth }) => {
+      const { outcome } = await auth.liftHolds({ reason, accountId: victim.accountId, seenAlertId });
+      return outcome!;
+    });
+  const decide = (person: AdminName, requestId: string, approve = true) =>
+    asAdmin(stack, person, async ({ auth }) => (await auth.decideRequest({ reason, requestId, approve })).outcome!);
+  const isHeld = async () => {
+    const rows = await query("auth", "SELECT 1 FROM account_hold WHERE account_id = $1 AND lifted_at IS NULL", [
+      victim.accountId,
+    ]);
+    return rows.length > 0;
+  };
+
+  it("freezing needs one; unfreezing has no effect until another one approves", async () => {
+    const { outcome } = await hold();
+    expect(outcome).toMatchObject({ outcome: "done" });
+    expect(await isHeld()).toBe(true);
+    const asked = await askToLift("ada", outcome!.actionId);
+    expect(asked.outcome).toBe("requested");
+    expect(await isHeld()).toBe(true);
+    await expect(decide("ada", asked.actionId)).rejects.toMatchObject({ reason: "SecondPersonRequired" });
+    expect(await isHeld()).toBe(true);
+    expect((await decide("grace", asked.actionId)).details).toEqual([expect.stringContaining("lifted")]);
+    expect(await isHeld()).toBe(false);
+    await expect(decide("grace", asked.actionId)).rejects.toMatchObject({ reason: "AdminRequestNotFound" });
+  });
+
+  it("of many approvals at once one acts", async () => {
+    const { actionId } = (await hold()).outcome!;
+    const asked = await askToLift("ada", actionId);
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => decide("grace", asked.actionId)));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const decisions = "SELECT outcome FROM admin_action WHERE request_id = $1";
+    expect(await query("auth", decisions, [asked.actionId])).toEqual([{ outcome: "approved" }]);
+  });
+
+  it("a request that was rejected, also by its own person, is never approved", async () => {
+    const { actionId } = (await hold()).outcome!;
+    const asked = await askToLift("ada", actionId);
+    await decide("ada", asked.actionId, false);
+    await expect(decide("grace", asked.actionId)).rejects.toMatchObject({ reason: "AdminRequestNotFound" });
+    expect(await isHeld()).toBe(true);
+  });
+
+  it("a request ends after 24 hours", async () => {
+    const asked = await askToLift("ada", uuidv7(systemClock));
+    await asSuperuser("auth", `UPDATE admin_action SET at = at - interval '24 hours' WHERE id = '${asked.actionId}'`);
+    await expect(decide("grace", asked.actionId)).rejects.toMatchObject({ reason: "AdminRequestNotFound" });
+    expect(await isHeld()).toBe(true);
+  });
+
+  it("no action but a request can be approved", async () => {
+    const { actionId } = (await hold()).outcome!;
+    await expect(decide("grace", actionId)).rejects.toMatchObject({ reason: "AdminRequestNotFound" });
+    const [last] = await query<{ alert_id: string }>(
+      "auth",
+      "SELECT alert_id FROM account_hold WHERE lifted_at IS NULL ORDER BY placed_at DESC",
+    );
+    await decide("grace", (await askToLift("ada", last!.alert_id)).actionId);
+    expect(await isHeld()).toBe(false);
+  });
+});
+
+afterwards();
