@@ -12,14 +12,9 @@ import {
 } from "@countersign/local-stack/certificates.ts";
 import { databaseUrlFile, stateFiles } from "@countersign/local-stack/service-environment.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
-import { InformationService } from "@countersign/proto/signer/v1/information.ts";
-import { type SignAnswer, SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import { createRpcChannel } from "@countersign/rpc";
-import { createLogger, createMetrics, loadTls, watchFiles } from "@countersign/runtime";
 import pg from "pg";
 import { expect } from "vitest";
 import type { FaultStack } from "../faults/fault-stack.ts";
-import { createPerson, type Person, persist, signIn, signUp, transact, untilComplete } from "../faults/person.ts";
 import { readMetrics } from "./metrics.ts";
 
 const peersFile = (stateDir: string) => join(stateDir, "peers.json");
@@ -161,21 +156,16 @@ export const rotateProviders = ({ stack }: FaultStack, name: string) =>
     }),
   );
 
+/** Where clients find a transaction after `rotateNetworks`. */
+export const CHANGED_EXPLORER = "https://explorer.example/{id}";
+
 /** Changes where clients find a transaction. */
-export const rotateNetworks = ({ stack }: FaultStack, explorer: string) =>
+export const rotateNetworks = ({ stack }: FaultStack) =>
   changed(stack, "networks", () =>
     changeJson(stack.networksFile, ({ networks }: { networks: { explorerTransactionUrl: string }[] }) => {
-      for (const network of networks) network.explorerTransactionUrl = `https://${explorer}.example/{id}`;
+      for (const network of networks) network.explorerTransactionUrl = CHANGED_EXPLORER;
     }),
   );
-
-/** Returns the networks as a client gets them. */
-export async function networksOf({ stack, client }: Person): Promise<unknown> {
-  const answer = await fetch(`${stack.gateway}/account/v1/networks`, {
-    headers: { authorization: `Bearer ${client.credentials!.accessToken}` },
-  });
-  return ((await answer.json()) as { networks: unknown }).networks;
-}
 
 /** Removes a backend's rights, or gives them back. */
 export const rotatePeers = ({ stack }: FaultStack, backend: "with" | "without") =>
@@ -196,113 +186,3 @@ export const rotatePeers = ({ stack }: FaultStack, backend: "with" | "without") 
     }
     replace(peersFile(stack.stateDir), JSON.stringify(table));
   });
-
-/** Starts a backend of somebody else, whose certificate is rotated too. */
-export function startBackend({ stack }: FaultStack) {
-  const files = watchFiles({
-    logger: createLogger({ name: "backend", level: "silent" }),
-    metrics: createMetrics("backend", { defaults: false }),
-  });
-  const tls = files.watch("tls", (read) => loadTls(tlsFiles(stack.stateDir, "demo-backend"), read));
-  const { grpc } = stack.processes.signer!;
-  const channel = createRpcChannel({ address: grpc!, tls, serverName: "signer", deadlineMs: 5_000 });
-  const information = channel.client(InformationService);
-  const signing = channel.client(SigningService);
-  const { chainName } = stack.chains[0]!;
-  return {
-    call: () => information.getPublicKeys({ chainName }),
-    /** Opens a stream; resolves with its error when it ends. */
-    openStream(): Promise<unknown> {
-      const never = async function* never(): AsyncGenerator<never> {
-        await new Promise(() => undefined);
-      };
-      const read = async (answers: AsyncIterable<{ answers: SignAnswer[] }>) => {
-        for await (const _ of answers);
-      };
-      return read(signing.signStream(never())).catch((error: unknown) => error);
-    },
-    async close() {
-      channel.close();
-      await files.close();
-    },
-  };
-}
-
-/** People who use everything, without a pause, until they are stopped. */
-export function startLoad({ stack }: FaultStack, residents: number) {
-  const persons: Person[] = [];
-  let stopped = false;
-  const done = { signUps: 0, signIns: 0, refreshes: 0, transactions: 0, events: 0, streams: 0 };
-  const lost: string[] = [];
-  const join = async (): Promise<Person> => {
-    const person = createPerson(stack, persons.length);
-    persons.push(person);
-    await signUp(person);
-    await untilComplete(person);
-    done.signUps += 1;
-    return person;
-  };
-  /** Follows the person's events; every change of the device must arrive once. */
-  const followEvents = (person: Person) => {
-    const abort = new AbortController();
-    const names: string[] = [];
-    const seen: string[] = [];
-    const following = (async () => {
-      done.streams += 1;
-      for await (const { type } of person.client.events({ signal: abort.signal })) {
-        if (type !== "device.updated") continue;
-        seen.push(type);
-        done.events += 1;
-      }
-    })().catch((error: unknown) => {
-      if (!abort.signal.aborted) lost.push(`events of ${person.email}: ${error}`);
-    });
-    return {
-      async change() {
-        names.push(`Name ${names.length}`);
-        await persist(person, "rename", () => person.client.updateDevice({ name: names.at(-1)! }));
-      },
-      async end() {
-        await expect.poll(() => seen.length, { timeout: 30_000, message: "events that arrived" }).toBe(names.length);
-        abort.abort();
-        await following;
-      },
-    };
-  };
-  const live = async () => {
-    const person = await join();
-    const events = followEvents(person);
-    // The stream begins with the events after its first answer.
-    await sleep(1_000);
-    while (!stopped) {
-      await signIn(person);
-      done.signIns += 1;
-      await persist(person, "refresh", () => person.client.refresh());
-      done.refreshes += 1;
-      await transact(person);
-      done.transactions += 1;
-      await events.change();
-    }
-    await events.end();
-  };
-  const arrive = async () => {
-    while (!stopped) {
-      await transact(await join());
-      done.transactions += 1;
-    }
-  };
-  const work = Promise.all([...Array.from({ length: residents }, live), arrive()]);
-  work.catch(() => undefined);
-  return {
-    persons,
-    async stop() {
-      stopped = true;
-      await work;
-      const requests = persons.reduce((sum, { answers }) => sum + answers.length, 0);
-      const failed = persons.flatMap(({ answers }) =>
-        answers.filter((answer) => / 5\d\d/.test(answer) || /error/i.test(answer)),
-      );
-      return { requests, failed: [...failed, ...lost], ...done };
-    },
-  };
-}
