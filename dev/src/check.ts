@@ -14,6 +14,7 @@ import { checkMigrations } from "./check-migrations.ts";
 import { checkPrivacy } from "./check-privacy.ts";
 import { checkSettings } from "./check-settings.ts";
 import { checkWords } from "./check-words.ts";
+import { checkErrorPage } from "./docs/error-catalogue.ts";
 
 const bin = (name: string) => join(root, "node_modules/.bin", name);
 
@@ -42,6 +43,7 @@ export async function check(): Promise<void> {
     ["generated code", generate],
     ["types (tsc)", () => run(bin("tsc"), ["-p", "tsconfig.json"])],
     ["types of the example page (tsc)", () => run(bin("tsc"), ["-p", "examples/web-wallet"])],
+    ["types of the documentation's site (tsc)", () => run(bin("tsc"), ["-p", "docs"])],
     ["lint and format (biome)", () => run(bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn"])],
     ["import rules (dev/src/import-rules.ts)", reportImports],
     ["words and line lengths (dev/words.json)", async () => report(checkWords(root))],
@@ -51,6 +53,7 @@ export async function check(): Promise<void> {
     ["no main.ts has more than 120 lines", async () => report(checkMains(root))],
     ["metrics of docs, alerts and dashboards exist; alerts have runbooks", async () => report(checkMetrics(root))],
     ["columns are in the inventory of personal data", async () => report(checkPrivacy(root))],
+    ["docs/errors.md has every error", async () => report(checkErrorPage(root))],
     ["settings are documented", async () => report(checkSettings(root))],
   ];
   if (existsSync(join(root, "proto/buf.yaml"))) {

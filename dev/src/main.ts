@@ -101,6 +101,16 @@ const commands: Command[] = [
     run: async ({ values, positionals }) => (await import("./kubernetes/test.ts")).testKubernetes(values, positionals),
   }),
   command({
+    usage: "docs -- [--port <n>] [--watch] | [--write]",
+    about: "Builds the documentation and serves it on this machine; --write writes docs/errors.md.",
+    options: {
+      port: { type: "string", default: "8095" },
+      watch: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
+    },
+    run: async ({ values }) => (await import("./docs/docs.ts")).docs(values),
+  }),
+  command({
     usage: "generate",
     about: "Generates the code of proto/ and of the database schemas.",
     options: {},

@@ -1,0 +1,43 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { root } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
+import express from "express";
+import { writeErrorPage } from "./error-catalogue.ts";
+
+const VITEPRESS = join(root, "node_modules/vitepress/bin/vitepress.js");
+const SITE = join(root, "docs/.vitepress/dist");
+
+/** Builds the documentation's site. Errors: Failure with the dead links. */
+export const buildSite = (): Promise<string> => run(process.execPath, [VITEPRESS, "build", "docs"]);
+
+/** Serves the built site on loopback; port 0 takes a free one. */
+export async function serveSite(port: number): Promise<{ url: string; close: () => void }> {
+  const app = express().use(express.static(SITE, { extensions: ["html"] }));
+  const server = createServer(app).listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address() as { port: number };
+  return { url: `http://127.0.0.1:${address.port}`, close: () => void server.close() };
+}
+
+/** `npm run docs`: builds and serves the site, serves pages under work, or writes docs/errors.md. */
+export async function docs(options: { port: string; watch: boolean; write: boolean }): Promise<void> {
+  if (options.write) return writeErrorPage(root);
+  if (options.watch) {
+    const args = [VITEPRESS, "dev", "docs", "--host", "127.0.0.1", "--port", options.port];
+    const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" });
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
+    await once(child, "exit");
+    return;
+  }
+  console.log("building the documentation, about half a minute …");
+  await buildSite();
+  const { url, close } = await serveSite(Number(options.port));
+  console.log(`documentation: ${url} (Ctrl-C stops it)`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => resolve());
+  });
+  close();
+}

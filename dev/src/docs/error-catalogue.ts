@@ -1,0 +1,31 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { REASONS } from "@countersign/core";
+
+const PAGE = "docs/errors.md";
+/** The catalogue begins with this heading; the text above it is written by hand. */
+const HEADING = "\n## All errors\n";
+
+/** Returns docs/errors.md as it must be: its text above the catalogue, and an entry for each reason. */
+export function errorPage(root: string): string {
+  const [above = ""] = readFileSync(join(root, PAGE), "utf8").split(HEADING);
+  const entries = Object.entries(REASONS).map(
+    ([reason, { http, title, cause, remedy }]) =>
+      `### ${reason}\n**${http}. ${title}.**\n\n${wrapped(cause)}\n\n${wrapped(`Remedy: ${remedy}`)}\n`,
+  );
+  return `${above}${HEADING}\n${entries.join("\n")}`;
+}
+
+/** Breaks a text into lines of at most 110 columns. */
+function wrapped(text: string): string {
+  return text.replace(/(?=.{111})(.{1,110}) /g, "$1\n");
+}
+
+/** Returns a problem where docs/errors.md is not what the table of reasons says. */
+export function checkErrorPage(root: string): string[] {
+  return readFileSync(join(root, PAGE), "utf8") === errorPage(root)
+    ? []
+    : [`${PAGE} is not what packages/core/src/reasons.ts says: \`npm run docs -- --write\` writes it`];
+}
+
+export const writeErrorPage = (root: string): void => writeFileSync(join(root, PAGE), errorPage(root));
