@@ -43,7 +43,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude: [...exclude, "tests/{answers,deploy,faults,models,operations}/**"],
+          exclude: [...exclude, "tests/{answers,deploy,faults,models,operations,packages}/**"],
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -68,6 +68,15 @@ export default defineConfig({
           include: ["tests/answers/*.test.ts"],
           exclude,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        // `npm run test:packages`: what app developers install, outside of this repository.
+        test: {
+          name: "packages",
+          include: ["tests/packages/*.test.ts"],
+          exclude,
+          testTimeout: 120_000,
         },
       },
       {

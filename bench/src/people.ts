@@ -2,8 +2,8 @@ import { createPrivateKey, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Login } from "@countersign/client";
-import { createPhone, type Person, type Phone, signUp } from "@countersign/local-stack/person.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
+import { createPhone, type Person, type Phone, signUp } from "@countersign/testing";
 import { SignJWT } from "jose";
 
 /** A person with a fresh login at the development provider, who has not signed up. */

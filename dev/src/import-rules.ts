@@ -143,8 +143,8 @@ export const forbidden: Rule[] = [
   forbid(
     "declared",
     "Every package is in the nearest package.json; what all tests use is in the root's.",
-    // Both are installed outside of the workspace.
-    { pathNot: ["^examples/", "^bench/peers/better-auth/"] },
+    // All are installed outside of the workspace.
+    { pathNot: ["^examples/", "^bench/peers/better-auth/", "^tests/packages/(app/|metro\\.mjs$)"] },
     {
       dependencyTypes: ["npm-no-pkg", "npm-unknown", "unknown"],
       pathNot: TEST_LIBRARIES,

@@ -42,6 +42,17 @@ const commands: Command[] = [
     "Upgrades, rotations and restores: the tests that take longer than `npm test` may.",
     async (args) => (await import("./test-operations.ts")).testOperations(args),
   ),
+  passingOn(
+    "test:packages -- [argument of vitest]…",
+    "Builds and packs the packages for app developers, installs them in an empty folder, and uses them there.",
+    async (args) => (await import("./packages/test-packages.ts")).testPackages(args),
+  ),
+  command({
+    usage: "build:packages -- [--out <folder>]",
+    about: "Builds and packs the packages that app developers install, into dist/ by default.",
+    options: { out: { type: "string", default: "dist" } },
+    run: async ({ values }) => (await import("./packages/command.ts")).buildPackagesCommand(values.out),
+  }),
   passingOn("bench -- [argument of the benchmark]…", "Prepares the stack, then runs the benchmark.", async (args) =>
     (await import("./bench.ts")).bench(args),
   ),

@@ -10,7 +10,8 @@ import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
 /** `npm test`: prepares what tests need (stubs, tools), then runs vitest with the given arguments. */
 export async function test(args: string[]): Promise<number> {
   await prepareTests(args);
-  return runVitest(namesProject(args) ? args : ["--project=!deploy", "--project=!operations", ...args]);
+  const longer = ["deploy", "operations", "packages"].map((name) => `--project=!${name}`);
+  return runVitest(namesProject(args) ? args : [...longer, ...args]);
 }
 
 /** Prepares what the tests of these arguments of vitest need. */

@@ -10,7 +10,7 @@ import {
 import { generateDeviceKey } from "@countersign/client/node";
 import { cadenceAddress, encodeCadence, type FlowTransaction } from "@countersign/flow";
 import { simulatedPasskey } from "@countersign/keys/testing";
-import { createPhone } from "@countersign/local-stack/person.ts";
+import { createPhone } from "@countersign/testing";
 import { describe, expect, it } from "vitest";
 import {
   access,

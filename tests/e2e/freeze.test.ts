@@ -6,7 +6,7 @@ import { type ProblemError, signTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { type FlowTransaction, type KeyChange, payloadMessage } from "@countersign/flow";
 import { readNetworks } from "@countersign/local-stack/networks.ts";
-import { createPhone } from "@countersign/local-stack/person.ts";
+import { createPhone } from "@countersign/testing";
 import { describe, expect, it } from "vitest";
 import { keyChangePayload } from "../faults/key-change.ts";
 import { query } from "../security/token-forge.ts";

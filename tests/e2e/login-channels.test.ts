@@ -1,5 +1,5 @@
-import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/client/node";
 import { FOREIGN_CLIENT, SERVER_APP_CLIENT } from "@countersign/local-stack/identity-provider.ts";
+import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/testing";
 import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import { application, chainName, newEmail, newPhone, type Phone, stack } from "../support/person.ts";

@@ -7,7 +7,7 @@ import {
   type SignedIn,
 } from "@countersign/client";
 import type { Assertion } from "@countersign/keys";
-import { signUp } from "@countersign/local-stack/person.ts";
+import { signUp } from "@countersign/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { chainName, logIn, newEmail, stack } from "../support/person.ts";

@@ -2,9 +2,9 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sendTransaction } from "@countersign/client";
-import { networkOf, type Person, signUpPerson } from "@countersign/local-stack/person.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
 import { removeState } from "@countersign/local-stack/testing/stack-template.ts";
+import { networkOf, type Person, signUpPerson } from "@countersign/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ReceivedSpan, startTraceReceiver } from "../support/trace-receiver.ts";
 

@@ -9,8 +9,8 @@ import {
   MAX_COMPUTATION,
   type TransactionPayload,
 } from "@countersign/flow";
-import { flowAddressOf } from "@countersign/local-stack/person.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
+import { flowAddressOf } from "@countersign/testing";
 
 /** Returns the payload of a key change, unsigned; `after` is the number of templates that run before it. */
 export async function keyChangePayload(

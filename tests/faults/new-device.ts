@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProblemError, sendKeyAddition, type TwoFactorApproval, type TwoFactorRequested } from "@countersign/client";
-import { networkOf } from "@countersign/local-stack/person.ts";
+import { networkOf } from "@countersign/testing";
 import { expect } from "vitest";
 import type { EnrollmentWay } from "./fault-points.ts";
 import {

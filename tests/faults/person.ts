@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Challenge, type Credentials, type Login, ProblemError, sendTransaction } from "@countersign/client";
-import { createPhone, flowAddressOf, logIn, networkOf, type Phone } from "@countersign/local-stack/person.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
+import { createPhone, flowAddressOf, logIn, networkOf, type Phone } from "@countersign/testing";
 import { expect } from "vitest";
 
 /** A person whose phone repeats a request, at the next gateway, until the answer is final. */

@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { SignedIn } from "@countersign/client";
-import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/client/node";
-import { type Person, signUp } from "@countersign/local-stack/person.ts";
+import { exchangeCode, loginAtDevelopmentProvider, type Person, signUp } from "@countersign/testing";
 import { describe, expect, it } from "vitest";
 import { application, chainName, newEmail, newPhone, type Phone, stack } from "../support/person.ts";
 import { send } from "../support/raw-request.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sendTransaction } from "@countersign/client";
-import { createPhone, secondPhone, signUp } from "@countersign/local-stack/person.ts";
+import { createPhone, secondPhone, signUp } from "@countersign/testing";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { chainName, network, newEmail, stack } from "../support/person.ts";
 import { send } from "../support/raw-request.ts";

@@ -2,11 +2,11 @@ import type { Login } from "@countersign/client";
 import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
 import { createAccessApi } from "@countersign/flow";
 import type { KeyAlgorithm } from "@countersign/keys";
-import * as people from "@countersign/local-stack/person.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { ownStack } from "@countersign/local-stack/testing/own-stack.ts";
+import * as people from "@countersign/testing";
 
-export { newEmail, type Person, type Phone } from "@countersign/local-stack/person.ts";
+export { newEmail, type Person, type Phone } from "@countersign/testing";
 
 /** The running stack of this worker. */
 export const stack: Stack = await ownStack();

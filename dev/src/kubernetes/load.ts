@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sendTransaction } from "@countersign/client";
-import {
-  createPhone,
-  networkOf,
-  type Person,
-  type Surroundings,
-  signUpPerson,
-} from "@countersign/local-stack/person.ts";
+import { createPhone, networkOf, type Person, signUpPerson, type TestStack } from "@countersign/testing";
 
 /** A transaction that does nothing. */
 const NOTHING = "transaction { prepare(a: &Account) {} }";
@@ -36,7 +30,7 @@ export interface Load {
  * Plays people at the gateway: some read their account and sign in again and again, some send transactions,
  * some are new. Counts each HTTP request to the gateway: no client repeats one.
  */
-export async function startLoad(surroundings: Surroundings): Promise<Load> {
+export async function startLoad(surroundings: TestStack): Promise<Load> {
   const result = { requests: 0, signUps: 0, transactions: 0, failed: [] as FailedRequest[] };
   const stop = new AbortController();
   const fail = (text: string) => result.failed.push({ at: performance.now(), text });

@@ -7,8 +7,8 @@ import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import { sendTransaction } from "@countersign/client";
-import { networkOf, type Surroundings, signUpPerson } from "@countersign/local-stack/person.ts";
 import { exportCommit, previousCommit } from "@countersign/local-stack/previous-version.ts";
+import { networkOf, signUpPerson, type TestStack } from "@countersign/testing";
 import { parseAllDocuments } from "yaml";
 import { Checks } from "../checks.ts";
 import { collectHostTools } from "../docker/host-tools.ts";
@@ -102,7 +102,7 @@ async function tryOut(): Promise<string> {
 }
 
 /** Puts the load on the gateway while `work` runs, and a while before and after it. */
-async function underLoad(surroundings: Surroundings, work: () => Promise<unknown>): Promise<LoadResult> {
+async function underLoad(surroundings: TestStack, work: () => Promise<unknown>): Promise<LoadResult> {
   const load = await startLoad(surroundings);
   await sleep(3_000);
   try {
@@ -155,7 +155,7 @@ async function testOn(outside: Outside, earlier: string, directory: string) {
     await inNamespace("get", "service", "countersign-gateway", "--output=jsonpath={.spec.clusterIP}")
   ).trim();
   const { identityProvider, chains } = outside.stack.stack;
-  const surroundings: Surroundings = { gateway: `http://${address}`, identityProvider, chains };
+  const surroundings: TestStack = { gateway: `http://${address}`, identityProvider, chains };
 
   await check("signs up and seals a transaction through the gateway's Service", async () => {
     const { client } = await signUpPerson(surroundings);

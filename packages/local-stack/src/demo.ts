@@ -1,7 +1,7 @@
 import { Failure } from "@countersign/build/fail.ts";
 import type { Address } from "@countersign/client";
+import { createPhone, logIn, networkOf, type TestStack } from "@countersign/testing";
 import { readGreeting, storeGreeting } from "./greeting.ts";
-import { createPhone, logIn, networkOf, type Surroundings } from "./person.ts";
 
 /** Prints a line for a step with the time it took. */
 async function step<T>(title: string, work: () => Promise<T>, show: (result: T) => string = () => ""): Promise<T> {
@@ -20,7 +20,7 @@ const addressOf = (addresses: readonly Address[], type: Address["chainType"]): s
   addresses.find((entry) => entry.chainType === type)?.address ?? "(not there yet)";
 
 /** Plays a phone: sign-up, sign-in, one co-signed and sponsored transaction. Prints each step's time. */
-export async function playDemo(surroundings: Surroundings): Promise<void> {
+export async function playDemo(surroundings: TestStack): Promise<void> {
   const network = networkOf(surroundings);
   const { chainName } = network;
   const email = `demo-${Date.now()}@example.com`;

@@ -1,6 +1,6 @@
 import type { ServiceName } from "@countersign/build/paths.ts";
 import { ProblemError } from "@countersign/client";
-import { networkOf } from "@countersign/local-stack/person.ts";
+import { networkOf } from "@countersign/testing";
 import { loginOf, type Person } from "../person.ts";
 
 /** Calls that each service cannot answer without its database. */

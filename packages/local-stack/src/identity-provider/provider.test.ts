@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/client/node";
+import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../ports.ts";
 import { createInteractions } from "./interactions.ts";

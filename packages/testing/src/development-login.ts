@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { FRESH_LOGIN_MAX_AGE_SECONDS } from "../fresh-login.ts";
+import { FRESH_LOGIN_MAX_AGE_SECONDS } from "@countersign/client";
 import { CookieJar } from "./cookie-jar.ts";
 import { parseForm } from "./html-form.ts";
 
@@ -13,6 +13,7 @@ export interface AuthorizationCode {
   nonce: string;
 }
 
+/** Options of a login at the development provider. */
 export interface DevelopmentLoginOptions {
   issuer: string;
   clientId: string;
@@ -41,6 +42,9 @@ const TIMEOUT_MS = 10_000;
 /**
  * Plays a browser and a person at the development identity provider: opens the login page, fills in the
  * e-mail address, agrees, and stops at the redirect to the client, which it does not open.
+ *
+ * @example
+ * const code = await loginAtDevelopmentProvider({ issuer, clientId: "demo", redirectUri, email });
  */
 export async function loginAtDevelopmentProvider(options: DevelopmentLoginOptions): Promise<AuthorizationCode> {
   const { clientId, redirectUri, nonce = randomBytes(16).toString("base64url") } = options;
@@ -73,7 +77,11 @@ export async function loginAtDevelopmentProvider(options: DevelopmentLoginOption
   return { code, codeVerifier, redirectUri, clientId, nonce };
 }
 
-/** Exchanges a code for its tokens, as a client does that signs up through the ID token channel. */
+/**
+ * Exchanges a code for its tokens, as a client does that signs up through the ID token channel.
+ *
+ * @example const { idToken } = await exchangeCode(issuer, code);
+ */
 export async function exchangeCode(
   issuer: string,
   code: AuthorizationCode,
