@@ -1,6 +1,7 @@
 import { createTokenVerifier, watchTokenState } from "@countersign/access-tokens";
 import { asOperation, internalName } from "@countersign/core";
 import { exportCertificateExpiry, exportTokenStateAge, runService, watchTls } from "@countersign/runtime";
+import { createAsyncApi } from "./asyncapi.ts";
 import { createChainProxy } from "./chain-nodes/chain-proxy.ts";
 import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
@@ -32,6 +33,7 @@ await runService({
       ...row,
       handler: asOperation(row.operationId, row.handler),
     }));
+    const openApi = createOpenApi(routes, URL.canParse(config.issuer) ? config.issuer : undefined);
     const upstream = { address: config.authHttpAddress, serverName: internalName("auth"), tls };
     const tokenKeys = createTokenKeysSource(upstream, { clock, logger });
     onClose("token-keys", tokenKeys.close);
@@ -39,7 +41,7 @@ await runService({
     const app = createApp({
       chainProxy: nodes && createChainProxy({ nodes, verifier, clock, logger, perMinute }),
       routes,
-      pages: [...createPages(createOpenApi(routes)), createJwksPage(tokenKeys)],
+      pages: [...createPages({ openApi, asyncApi: createAsyncApi(openApi) }), createJwksPage(tokenKeys)],
       verifier,
       logger,
       heartbeatMs: config.eventsHeartbeatMs,

@@ -2,6 +2,7 @@ import { answeredProblems, excusedCodes } from "@countersign/local-stack/testing
 import { beforeAll, describe, expect, it } from "vitest";
 import { createOpenApi } from "../../gateway/src/openapi.ts";
 import { createRoutes } from "../../gateway/src/routes/index.ts";
+import { documentedCodes } from "../../gateway/src/testing/documented-codes.ts";
 import { createFakeServices } from "../../gateway/src/testing/fake-services.ts";
 
 /** Codes that the router answers when no row matches. */
@@ -16,13 +17,9 @@ const BEFORE_THE_ROW: Record<string, string[]> = {
 };
 
 const rows = createRoutes(createFakeServices().clients, { requireLoginToken: true });
-const document = createOpenApi(rows) as {
-  paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
-};
-const documentedOf = ({ path, method }: { path: string; method: string }): string[] =>
-  Object.entries(document.paths[path]![method]!.responses)
-    .filter(([status]) => Number(status) >= 400)
-    .flatMap(([, { description }]) => description.split(", "));
+const document = createOpenApi(rows);
+const documentedOf = (row: { path: string; method: string }): string[] =>
+  [...documentedCodes(document, row).values()].flat();
 
 /** The codes that the gateways answered in this run's e2e tests, by method and path. */
 const answered = new Map<string, Set<string>>();

@@ -5,21 +5,21 @@ import type { Page } from "./app.ts";
 /**
  * Returns the pages for people: a welcome, the description of the API, and the end of a login in a browser.
  */
-export function createPages(openApi: object): Page[] {
-  const description = JSON.stringify(openApi);
+export function createPages(documents: { openApi: object; asyncApi: object }): Page[] {
   return [
     {
       path: "/",
       respond: (_request, response) => {
-        response.json({ name: "countersign", description: "/openapi.json", keys: "/.well-known/jwks.json" });
+        response.json({
+          name: "countersign",
+          description: "/openapi.json",
+          events: "/asyncapi.json",
+          keys: "/.well-known/jwks.json",
+        });
       },
     },
-    {
-      path: "/openapi.json",
-      respond: (_request, response) => {
-        response.set("Cache-Control", "public, max-age=300").type("application/json").send(description);
-      },
-    },
+    documentPage("/openapi.json", documents.openApi),
+    documentPage("/asyncapi.json", documents.asyncApi),
     {
       // The code stays in the address: a page that copied it anywhere would leak it.
       path: "/callback",
@@ -30,6 +30,17 @@ export function createPages(openApi: object): Page[] {
       },
     },
   ];
+}
+
+/** Serves a document that may be read from any origin and kept for five minutes. */
+function documentPage(path: string, document: object): Page {
+  const text = JSON.stringify(document);
+  return {
+    path,
+    respond: (_request, response) => {
+      response.set("Cache-Control", "public, max-age=300").type("application/json").send(text);
+    },
+  };
 }
 
 /**

@@ -24,6 +24,8 @@ interface RouteBase {
   path: string;
   operationId: string;
   summary: string;
+  /** For the document, beside the summary. */
+  description: string;
   token: TokenKind;
   /** Whether a session of a recovery key may use it. */
   recover: boolean;
@@ -32,25 +34,47 @@ interface RouteBase {
   idempotencyKey: boolean;
   /** The reasons of this route; the OpenAPI document adds those of every route. */
   errors: readonly Reason[];
-  request: { params?: z.ZodObject; query?: z.ZodObject; body?: z.ZodType };
+  /** `documentedBody` replaces `body` in the document, where it says more. */
+  request: { params?: z.ZodObject; query?: z.ZodObject; body?: z.ZodType; documentedBody?: z.ZodType };
+  /** Pointers that the service may refuse with InvalidRequest although the schema accepts them, and why. */
+  beyondSchema?: Readonly<Record<string, string>>;
   /** Absent for 204. */
   response?: z.ZodType;
+  /** Takes the place of `response` in the document. */
+  documentedResponse?: z.ZodType;
 }
+
+/** The parts of the API, by which documents and generated clients group operations. */
+export const TAGS = {
+  Auth: "Signing up, signing in on a known device, and sessions.",
+  Enrollment: "A new device asks to be enrolled, and a registered one decides.",
+  Account: "The account, its networks, parents, time locks and server key.",
+  Devices: "The account's devices, and the stream of its events.",
+  Keys: "The keys of the account: user keys and the recovery key.",
+  Signing: "The server's and the paymaster's signatures.",
+} as const;
+export type Tag = keyof typeof TAGS;
 
 /** A row of the route table: with a handler that answers once, or with a stream of server-sent events. */
 export interface Route extends RouteBase {
+  tag: Tag;
   handler(input: Input<unknown, unknown, unknown>, call: HttpCall): Promise<unknown>;
   events?(call: HttpCall): AsyncIterable<ServerSentEvent>;
 }
+
+/** A row before the table has put it under a tag. */
+export type UntaggedRoute = Omit<Route, "tag">;
 
 /**
  * A row as it is written: members with a default are optional, and the handler's types follow from the
  * schemas.
  */
 export interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, R extends z.ZodType>
-  extends Pick<RouteBase, "method" | "path" | "operationId" | "summary" | "token">,
-    Partial<Pick<RouteBase, "recover" | "limit" | "idempotencyKey" | "errors">> {
-  request?: { params?: P; query?: Q; body?: B };
+  extends Pick<RouteBase, "method" | "path" | "operationId" | "summary" | "description" | "token">,
+    Partial<
+      Pick<RouteBase, "recover" | "limit" | "idempotencyKey" | "errors" | "beyondSchema" | "documentedResponse">
+    > {
+  request?: { params?: P; query?: Q; body?: B; documentedBody?: z.ZodType };
   response?: R;
   /** Without a response schema its result is ignored. */
   handler(
@@ -65,7 +89,7 @@ export function route<
   Q extends z.ZodObject = never,
   B extends z.ZodType = z.ZodUndefined,
   R extends z.ZodType = z.ZodUndefined,
->(definition: RouteDefinition<P, Q, B, R>): Route {
+>(definition: RouteDefinition<P, Q, B, R>): UntaggedRoute {
   return {
     recover: false,
     idempotencyKey: false,
@@ -79,11 +103,11 @@ export function route<
 
 /** Returns a row that answers with server-sent events until the client or the server ends the stream. */
 export function eventRoute(
-  definition: Pick<RouteBase, "path" | "operationId" | "summary" | "token" | "recover" | "errors"> & {
+  definition: Pick<RouteBase, "path" | "operationId" | "summary" | "description" | "token" | "recover" | "errors"> & {
     /** Ends with the call's signal. */
     events(call: HttpCall): AsyncIterable<ServerSentEvent>;
   },
-): Route {
+): UntaggedRoute {
   return {
     method: "get",
     idempotencyKey: false,

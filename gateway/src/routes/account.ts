@@ -1,19 +1,23 @@
 import { Account } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { toAccount } from "./mapping/account.ts";
 import { DEADLINES, once, repeatable } from "./rpc.ts";
 
-export const accountRoutes = ({ accounts, access }: Services): Route[] => [
+const accountResponse = z.object({ account: Account }).meta({ id: "AccountResponse", description: "The account." });
+
+export const accountRoutes = ({ accounts, access }: Services): UntaggedRoute[] => [
   route({
     method: "get",
     path: "/account/v1/me",
     operationId: "getMe",
     summary: "The token's account with its addresses",
+    description:
+      "Addresses are there once the chain has executed the deployment. Parents may be half a second " + "old.",
     token: "user",
     recover: true,
-    response: z.object({ account: Account }),
+    response: accountResponse,
     handler: async (_input, call) => {
       const { account } = await accounts.getMe({}, repeatable(call));
       return { account: toAccount(account) };
@@ -24,8 +28,12 @@ export const accountRoutes = ({ accounts, access }: Services): Route[] => [
     path: "/account/v1/parent",
     operationId: "linkParent",
     summary: "Reads the account's parents from the chain",
+    description:
+      "The service reads the account's list of parents from the chain (HybridCustody), and believes no " +
+      "one else. Call it after the transaction that links or removes a parent is sealed.",
     token: "user",
     response: z.object({ account: Account.omit({ updatedAt: true }) }),
+    documentedResponse: accountResponse,
     errors: ["ParentNotLinked", "AccountNotReady", "ChainUnavailable"],
     handler: async (_input, call) => {
       const answer = await accounts.linkParent({}, repeatable(call, DEADLINES.chain));
@@ -38,6 +46,7 @@ export const accountRoutes = ({ accounts, access }: Services): Route[] => [
     path: "/account/v1/freeze",
     operationId: "freezeAccount",
     summary: "Stops all signing for the account; again: joins the freeze and cancels requests to lift it",
+    description: "Any session may do this. Until the account is unfrozen, the signer refuses everything.",
     token: "user",
     recover: true,
     errors: ["TimeLockContested"],
@@ -48,6 +57,7 @@ export const accountRoutes = ({ accounts, access }: Services): Route[] => [
     path: "/account/v1/unfreeze",
     operationId: "unfreezeAccount",
     summary: "Lets the account sign again: at once where two parties agree, otherwise after a time lock",
+    description: "`TimeLockRequired` names the time from which on the same request lifts the freeze.",
     token: "user",
     recover: true,
     errors: ["UnfreezeNotAllowed", "AccountUnderReview", "TimeLockRequired"],

@@ -1,5 +1,5 @@
 import type { Services } from "../clients.ts";
-import type { Route } from "../http/route.ts";
+import type { Route, Tag, UntaggedRoute } from "../http/route.ts";
 import { accountRoutes } from "./account.ts";
 import { deviceRoutes } from "./devices.ts";
 import { eventRoutes } from "./events.ts";
@@ -19,17 +19,13 @@ import { twoFactorRoutes } from "./two-factor.ts";
  * Express compares a path with one route after the other, so those that are called most come first.
  */
 export const createRoutes = (services: Services, options: RouteOptions): Route[] => [
-  ...signRoutes(services),
-  ...accountRoutes(services),
-  ...signInRoutes(services, options),
-  ...sessionRoutes(services),
-  ...signUpRoutes(services),
-  ...newDeviceRoutes(services),
-  ...twoFactorRoutes(services),
-  ...deviceRoutes(services),
-  ...eventRoutes(services),
-  ...keyRoutes(services),
-  ...messageRoutes(services),
-  ...timeLockRoutes(services),
-  ...serverKeyRoutes(services),
+  ...tagged("Signing", signRoutes(services)),
+  ...tagged("Account", accountRoutes(services)),
+  ...tagged("Auth", signInRoutes(services, options), sessionRoutes(services), signUpRoutes(services)),
+  ...tagged("Enrollment", newDeviceRoutes(services), twoFactorRoutes(services)),
+  ...tagged("Devices", deviceRoutes(services), eventRoutes(services)),
+  ...tagged("Keys", keyRoutes(services)),
+  ...tagged("Account", messageRoutes(services), timeLockRoutes(services), serverKeyRoutes(services)),
 ];
+
+const tagged = (tag: Tag, ...groups: UntaggedRoute[][]): Route[] => groups.flat().map((row) => ({ ...row, tag }));

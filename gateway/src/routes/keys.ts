@@ -1,36 +1,47 @@
 import { Algorithm } from "@countersign/http-api/formats.ts";
-import { optionalText, PublicKeyInput, text } from "@countersign/http-api/requests.ts";
-import { Key } from "@countersign/http-api/resources.ts";
+import { optionalText, PublicKeyInput } from "@countersign/http-api/requests.ts";
+import { CloudKey, Key } from "@countersign/http-api/resources.ts";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { Key as WireKey } from "@countersign/proto/key/v1/keys.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { queryFlag, toTimestamp, transactionId } from "../http/fields.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { toApp, toDevice } from "./mapping/device.ts";
 import { fromPublicKey, fromRegisteredKey, toPublicKey } from "./mapping/public-key.ts";
 import { DEADLINES, repeatable } from "./rpc.ts";
 
-/** `chainName` is needed only where the account is on several chains. */
-const recoveryBody = z.object({
-  recoveryKey: z.object({
-    publicKey: PublicKeyInput,
-    algorithm: Algorithm.optional(),
-    cloudKey: z.object({ accountName: text() }),
-  }),
-  chainName: optionalText(64),
-});
+const recoveryBody = z
+  .object({
+    recoveryKey: z
+      .object({
+        publicKey: PublicKeyInput,
+        algorithm: Algorithm.optional(),
+        cloudKey: CloudKey,
+      })
+      .meta({ id: "NewRecoveryKey", description: "A recovery key." }),
+    chainName: optionalText(64).meta({
+      description: "Needed only where the account is on several chains.",
+      examples: ["flow-emulator"],
+    }),
+  })
+  .meta({ id: "RecoveryKeyRequest", description: "The recovery key to register." });
 
-export const keyRoutes = ({ keys }: Services): Route[] => [
+const keysResponse = z
+  .object({ keys: z.array(Key).meta({ description: "Oldest first." }) })
+  .meta({ id: "KeysResponse", description: "Keys of the account." });
+
+export const keyRoutes = ({ keys }: Services): UntaggedRoute[] => [
   route({
     method: "get",
     path: "/key/v1/keys",
     operationId: "listKeys",
     summary: "The account's keys, oldest first, each with its device",
+    description: "The chain decides about index, weight and revocation.",
     token: "user",
     recover: true,
-    request: { query: z.object({ include_revoked: queryFlag() }) },
-    response: z.object({ keys: z.array(Key) }),
+    request: { query: z.object({ include_revoked: queryFlag("Whether revoked keys are listed too.") }) },
+    response: keysResponse,
     handler: async ({ query }, call) => {
       const answer = await keys.listKeys({ includeRevoked: query.include_revoked }, repeatable(call));
       return { keys: answer.keys.map(toKey) };
@@ -41,9 +52,12 @@ export const keyRoutes = ({ keys }: Services): Route[] => [
     path: "/key/v1/recovery",
     operationId: "registerRecoveryKey",
     summary: "Reports the account's recovery key, before or after it is on chain",
+    description:
+      "The client puts the key on chain itself, by a co-signed transaction. Until the chain shows it, " +
+      "the key is listed as pending, for an hour at most.",
     token: "user",
     request: { body: recoveryBody },
-    response: z.object({ keys: z.array(Key) }),
+    response: keysResponse,
     errors: [
       "InvalidPublicKey",
       "UnsupportedKey",
@@ -64,10 +78,14 @@ export const keyRoutes = ({ keys }: Services): Route[] => [
     path: "/key/v1/keys/{publicKey}",
     operationId: "reportRevocation",
     summary: "Reports that a transaction has revoked the key on chain",
+    description: "The service finds revocations by itself as well; this only makes it faster.",
     token: "user",
     request: {
       params: z.object({ publicKey: PublicKeyInput }),
-      query: z.object({ txId: transactionId(), algorithm: Algorithm.optional() }),
+      query: z.object({
+        txId: transactionId(),
+        algorithm: Algorithm.optional().meta({ description: "Needed for compressed points of secp256k1 only." }),
+      }),
     },
     errors: ["InvalidPublicKey", "KeyNotFound", "TransactionPending", "TransactionMismatch", "ChainUnavailable"],
     handler: async ({ params, query }, call) => {

@@ -1,35 +1,47 @@
 import { Algorithm, Hex } from "@countersign/http-api/formats.ts";
-import { PublicKeyInput, requiredText } from "@countersign/http-api/requests.ts";
+import { ChainNameInput, PublicKeyInput, requiredText } from "@countersign/http-api/requests.ts";
 import { Network } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { cadenceAddress, toHex } from "../http/fields.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { fromPublicKey } from "./mapping/public-key.ts";
 import { DEADLINES, repeatable } from "./rpc.ts";
 
 /** The account service knows which templates take a key or an address. */
-const messageBody = z.object({
-  template: requiredText(64),
-  chainName: requiredText(64),
-  publicKey: PublicKeyInput.nullish(),
-  algorithm: Algorithm.nullish(),
-  address: cadenceAddress().nullish(),
-});
+const messageBody = z
+  .object({
+    template: requiredText(64).meta({
+      description: "A template's name: `listTemplates` has all, docs/api.md those that are prepared.",
+      examples: ["revoke-recovery-key"],
+    }),
+    chainName: ChainNameInput,
+    publicKey: PublicKeyInput.optional().meta({
+      description: "The key to add, revoke or replace, for a template that needs one.",
+    }),
+    algorithm: Algorithm.optional(),
+    address: cadenceAddress().optional().meta({
+      description: "The other account, for a template about parents.",
+    }),
+  })
+  .meta({ id: "MessageRequest", description: "The template to prepare, with its arguments." });
 
 /**
  * Returns the routes for data that a client needs before it signs: the networks, and messages that are ready
  * to be signed.
  */
-export const messageRoutes = ({ networks, messages }: Services): Route[] => [
+export const messageRoutes = ({ networks, messages }: Services): UntaggedRoute[] => [
   route({
     method: "get",
     path: "/account/v1/networks",
     operationId: "listNetworks",
     summary: "The chains that accounts can be on, with what a client needs to use them",
+    description: "An app that has not signed up yet has its chain's name in its own configuration.",
     token: "user",
     recover: true,
-    response: z.object({ networks: z.array(Network) }),
+    response: z
+      .object({ networks: z.array(Network).meta({ description: "The configured networks." }) })
+      .meta({ id: "NetworksResponse", description: "The networks." }),
     handler: async (_input, call) => {
       const answer = await networks.listNetworks({}, repeatable(call));
       return {
@@ -46,10 +58,21 @@ export const messageRoutes = ({ networks, messages }: Services): Route[] => [
     path: "/account/v1/messages",
     operationId: "prepareMessage",
     summary: "Prepares the message of a template, ready to be signed by this device",
+    description:
+      "The message is for the token's own account, with server key, sequence number and reference " +
+      "block from the chain. Decode it before you sign it. It is valid for about eight minutes, until " +
+      "the server key has proposed something else.",
     token: "user",
     limit: "messages",
     request: { body: messageBody },
-    response: z.object({ message: Hex }),
+    beyondSchema: {
+      "/template": "the template is unknown, or is not prepared by this operation",
+      "/publicKey": "the template needs a key",
+      "/address": "the template needs an address",
+    },
+    response: z
+      .object({ message: Hex.meta({ description: "Hex of the domain tag and the RLP of the payload." }) })
+      .meta({ id: "MessageResponse", description: "A message that is ready to be signed." }),
     errors: [
       "InvalidPublicKey",
       "UnknownChain",

@@ -1,8 +1,8 @@
-import { Login, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
+import { LoginOnChain, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn, TwoFactorRequested } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
@@ -13,18 +13,26 @@ import { toTwoFactorAuth } from "./two-factor.ts";
  * Returns the routes of a new device: its own side of the enrollment. The side of the approving device is in
  * two-factor.ts.
  */
-export const newDeviceRoutes = ({ signIn }: Services): Route[] => [
+export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
   route({
     method: "post",
     path: "/auth/v1/signin/2fa",
     operationId: "requestTwoFactor",
     summary: "Asks the account's devices to enroll a new one",
+    description:
+      "The answer's ephemeral token finishes this request. A registered device approves it with its " +
+      "signature, and both show the same matching code.",
     token: "none",
     limit: "two-factor",
     idempotencyKey: true,
     request: {
       // The identity names the account: here a login token is never optional.
-      body: z.object({ request: Login.extend({ chainName: requiredText(64) }), userKey: UserKeyInput }),
+      body: z
+        .object({
+          request: LoginOnChain,
+          userKey: UserKeyInput,
+        })
+        .meta({ id: "TwoFactorEnrollmentRequest", description: "The login and the key of a new device." }),
     },
     response: TwoFactorRequested,
     errors: [
@@ -58,8 +66,22 @@ export const newDeviceRoutes = ({ signIn }: Services): Route[] => [
     path: "/auth/v1/signin/2fa/finish",
     operationId: "finishTwoFactor",
     summary: "Opens the new device's session once its request is approved and sealed",
+    description:
+      "The Bearer token is the ephemeral one of this very request. Until the request is approved and " +
+      "sealed, the answer is `TwoFactorAuthPending` with `Retry-After`.",
     token: "ephemeral",
-    request: { body: z.object({ twoFactorAuthRequestId: requiredText(256).toLowerCase() }) },
+    request: {
+      body: z
+        .object({
+          twoFactorAuthRequestId: requiredText(256)
+            .meta({
+              description: "The id of the request, or any that its message had.",
+              examples: ["019a0000-0000-7000-8000-000000000001"],
+            })
+            .toLowerCase(),
+        })
+        .meta({ id: "FinishTwoFactorRequest", description: "The request to finish." }),
+    },
     response: SignedIn,
     errors: [
       "PleaseRegisterKey",

@@ -1,30 +1,38 @@
-import { requiredText } from "@countersign/http-api/requests.ts";
+import { ChainNameInput } from "@countersign/http-api/requests.ts";
 import { ServerKeyRotation, TransactionReference } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { hexBytes, toHex } from "../http/fields.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { toTransactionReference } from "./mapping/account.ts";
 import { DEADLINES, repeatable } from "./rpc.ts";
 
-const rotationBody = z.object({
-  chainName: requiredText(64),
-  message: hexBytes(32 * 1024),
-  /** Raw r||s of the session's account key, also a passkey's. */
-  signature: hexBytes(64),
-  /** Accompanies a passkey's signature, in its form on chain (FLIP 264). */
-  extensionData: hexBytes(4_096).optional(),
-});
+const rotationBody = z
+  .object({
+    chainName: ChainNameInput,
+    message: hexBytes(32 * 1024, "Hex of the rotation's message, as it was listed.", "464c4f57"),
+    signature: hexBytes(64, "Raw r||s of the session's account key, also a passkey's.", "ab".repeat(64)),
+    extensionData: hexBytes(
+      4_096,
+      "Accompanies a passkey's signature, in its form on chain (FLIP 264).",
+      "01f8",
+    ).optional(),
+  })
+  .meta({ id: "RotateServerKeyRequest", description: "A rotation with the device's signature." });
 
 /** Returns the routes that rotate the account's server key: the chain requires a device's signature too. */
-export const serverKeyRoutes = ({ serverKeys }: Services): Route[] => [
+export const serverKeyRoutes = ({ serverKeys }: Services): UntaggedRoute[] => [
   route({
     method: "get",
     path: "/account/v1/server-key-rotation",
     operationId: "listServerKeyRotations",
     summary: "Rotations of the account's server key that wait for this device's signature",
+    description:
+      "The chain requires a device's signature beside the server's. Decode each message before you " + "sign it.",
     token: "user",
-    response: z.object({ rotations: z.array(ServerKeyRotation) }),
+    response: z
+      .object({ rotations: z.array(ServerKeyRotation).meta({ description: "One per network at most." }) })
+      .meta({ id: "ServerKeyRotationsResponse", description: "Rotations that wait for this device." }),
     errors: ["AccountNotReady", "ChainUnavailable"],
     handler: async (_input, call) => {
       const { rotations } = await serverKeys.listServerKeyRotations({}, repeatable(call, DEADLINES.chain));
@@ -36,9 +44,15 @@ export const serverKeyRoutes = ({ serverKeys }: Services): Route[] => [
     path: "/account/v1/server-key-rotation",
     operationId: "rotateServerKey",
     summary: "Submits a rotation that this device has signed, and waits for its seal for a while",
+    description: "`done` is false where the seal takes longer: ask for the list again later.",
     token: "user",
     request: { body: rotationBody },
-    response: z.object({ transaction: TransactionReference, done: z.boolean() }),
+    response: z
+      .object({
+        transaction: TransactionReference,
+        done: z.boolean().meta({ description: "Whether the transaction is sealed.", examples: [true] }),
+      })
+      .meta({ id: "RotateServerKeyResponse", description: "The transaction that rotates the server key." }),
     errors: [
       "InvalidMessage",
       "InvalidSignature",

@@ -4,22 +4,41 @@ import type { Session as WireSession } from "@countersign/proto/auth/v1/sessions
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { hexBytes, toTimestamp, uuid } from "../http/fields.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { toCredentials } from "./mapping/account.ts";
 import { toApp } from "./mapping/device.ts";
 import { toPublicKey } from "./mapping/public-key.ts";
 import { once, repeatable } from "./rpc.ts";
 
-export const sessionRoutes = ({ sessions }: Services): Route[] => [
+export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
   route({
     method: "post",
     path: "/auth/v1/token/refresh",
     operationId: "refreshToken",
     summary: "Exchanges a refresh token for the next pair of tokens",
+    description:
+      "A refresh token is used once. A repetition within 30 seconds, for a lost answer, gets the same " +
+      "successor; any other ends the session.",
     token: "none",
     limit: "refresh",
-    request: { body: z.object({ refreshToken: requiredText(8_192), proof: hexBytes(256).optional() }) },
-    response: z.object({ credentials: Credentials }),
+    request: {
+      body: z
+        .object({
+          refreshToken: requiredText(8_192).meta({
+            description: "The session's latest refresh token.",
+            examples: ["eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl"],
+          }),
+          proof: hexBytes(
+            256,
+            "The device key's signature over the refresh token; once sent, it is required from then on.",
+            "ab".repeat(64),
+          ).optional(),
+        })
+        .meta({ id: "RefreshTokenRequest", description: "The refresh token to exchange." }),
+    },
+    response: z
+      .object({ credentials: Credentials })
+      .meta({ id: "CredentialsResponse", description: "The next pair of tokens." }),
     errors: ["InvalidRefreshToken", "SessionEnded", "RefreshTokenReused", "RefreshProofRequired", "InvalidSignature"],
     handler: async ({ body: { refreshToken, proof = Buffer.alloc(0) } }, call) => {
       const { credentials } = await sessions.refreshToken({ refreshToken, proof }, once(call));
@@ -31,6 +50,7 @@ export const sessionRoutes = ({ sessions }: Services): Route[] => [
     path: "/auth/v1/signout",
     operationId: "signOut",
     summary: "Ends the session of the token",
+    description: "Its access tokens stop working everywhere within two seconds.",
     token: "user",
     recover: true,
     handler: (_input, call) => sessions.signOut({}, repeatable(call)),
@@ -40,9 +60,12 @@ export const sessionRoutes = ({ sessions }: Services): Route[] => [
     path: "/auth/v1/sessions",
     operationId: "listSessions",
     summary: "The account's live sessions, newest first",
+    description: "`current` marks the caller's own.",
     token: "user",
     recover: true,
-    response: z.object({ sessions: z.array(Session) }),
+    response: z
+      .object({ sessions: z.array(Session).meta({ description: "Newest first." }) })
+      .meta({ id: "SessionsResponse", description: "The account's live sessions." }),
     handler: async (_input, call) => {
       const answer = await sessions.listSessions({}, repeatable(call));
       return { sessions: answer.sessions.map(toSession) };
@@ -53,8 +76,9 @@ export const sessionRoutes = ({ sessions }: Services): Route[] => [
     path: "/auth/v1/sessions/{id}",
     operationId: "endSession",
     summary: "Ends one session of the account",
+    description: "Its access tokens stop working everywhere within two seconds.",
     token: "user",
-    request: { params: z.object({ id: uuid() }) },
+    request: { params: z.object({ id: uuid("The session's id.") }) },
     errors: ["SessionNotFound"],
     handler: ({ params }, call) => sessions.endSession({ sessionId: params.id }, repeatable(call)),
   }),
@@ -63,6 +87,7 @@ export const sessionRoutes = ({ sessions }: Services): Route[] => [
     path: "/auth/v1/sessions",
     operationId: "endOtherSessions",
     summary: "Ends every session of the account but the caller's own",
+    description: "Their access tokens stop working everywhere within two seconds.",
     token: "user",
     handler: (_input, call) => sessions.endOtherSessions({}, repeatable(call)),
   }),

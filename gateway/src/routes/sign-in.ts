@@ -1,12 +1,18 @@
 import { invalidField } from "@countersign/core";
-import { Algorithm } from "@countersign/http-api/formats.ts";
-import { Login, OptionalLogin, optionalText, requiredText, text } from "@countersign/http-api/requests.ts";
+import { Algorithm, text } from "@countersign/http-api/formats.ts";
+import {
+  LoginOnChain,
+  OptionalLoginOnChain,
+  optionalText,
+  PublicKeyInput,
+  requiredText,
+} from "@countersign/http-api/requests.ts";
 import { Challenge, SignedIn } from "@countersign/http-api/resources.ts";
 import { ChallengeType, type RespondChallengeRequest } from "@countersign/proto/auth/v1/sign_in.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp } from "../http/fields.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, LOGIN_ERRORS, withLoginPointers } from "./mapping/login.ts";
 import { fromPublicKey } from "./mapping/public-key.ts";
@@ -19,70 +25,130 @@ export interface RouteOptions {
 }
 
 const challengeType = z.enum(["deviceKey", "passKey"]);
+const algorithm = Algorithm.optional();
 
-const challengeBody = (login: typeof Login | typeof OptionalLogin) =>
+const challengeBody = (login: typeof LoginOnChain | typeof OptionalLoginOnChain) =>
   z.object({
     challengeType,
-    request: login.extend({ chainName: requiredText(64) }),
+    request: login,
     publicKey: optionalText(),
-    algorithm: Algorithm.optional(),
-    passKey: z.object({ username: text().optional() }).nullish(),
+    algorithm,
+    passKey: z.object({ username: text().optional() }).optional(),
   });
+
+const forDeviceKey = z.literal("deviceKey").meta({ description: "A device key signs.", examples: ["deviceKey"] });
+const forPasskey = z.literal("passKey").meta({ description: "A passkey signs.", examples: ["passKey"] });
+const username = requiredText().meta({ description: "The login's e-mail address.", examples: ["ada@example.com"] });
+
+/** The same for the document. The validated one is one object, so that each refusal names its member. */
+const documentedChallengeBody = (request: typeof LoginOnChain | typeof OptionalLoginOnChain) =>
+  z
+    .xor([
+      z
+        .object({ challengeType: forDeviceKey, request, publicKey: PublicKeyInput, algorithm })
+        .meta({ id: "DeviceKeyChallengeRequest", description: "Asks for a challenge for a device key." }),
+      z
+        .object({ challengeType: forPasskey, request, publicKey: PublicKeyInput, algorithm })
+        .meta({ id: "PasskeyChallengeRequest", description: "Asks for a challenge for a passkey." }),
+      z
+        .object({
+          challengeType: forPasskey,
+          request,
+          passKey: z
+            .object({ username })
+            .meta({ id: "PasskeyOwner", description: "Any passkey of an account, by its e-mail address." }),
+        })
+        .meta({ id: "PasskeyOwnerChallengeRequest", description: "Asks for a challenge for any passkey of a person." }),
+    ])
+    .meta({ id: "ChallengeRequest", description: "Asks for a challenge." });
+
+const challengeData = hexBytes(64, "The challenge, as it was issued.", "000102030405060708090a0b0c0d0e0f");
+const deviceKey = z
+  .object({
+    signature: hexBytes(256, "The signature over the challenge's bytes: raw r||s or DER.", "ab".repeat(64)),
+  })
+  .meta({ id: "DeviceKeySignature", description: "A device key's signature." });
+const passKey = z
+  .object({
+    clientDataJSON: clientDataJson(),
+    authenticatorData: base64Bytes(4_096, "The authenticator data."),
+    signature: base64Bytes(512, "The authenticator's signature."),
+  })
+  .meta({ id: "PasskeyAssertion", description: "An authenticator's assertion (WebAuthn), base64 or base64url." });
 
 const respondBody = z.object({
   challengeType,
-  challengeData: hexBytes(64),
-  deviceKey: z.object({ signature: hexBytes(256) }).nullish(),
-  passKey: z
-    .object({
-      clientDataJSON: clientDataJson(),
-      authenticatorData: base64Bytes(4_096),
-      signature: base64Bytes(512),
-    })
-    .nullish(),
+  challengeData,
+  deviceKey: deviceKey.optional(),
+  passKey: passKey.optional(),
 });
 
+/** The same for the document. */
+const documentedRespondBody = z
+  .discriminatedUnion("challengeType", [
+    z
+      .object({ challengeType: forDeviceKey, challengeData, deviceKey })
+      .meta({ id: "DeviceKeyChallengeAnswer", description: "A device key's answer." }),
+    z
+      .object({ challengeType: forPasskey, challengeData, passKey })
+      .meta({ id: "PasskeyChallengeAnswer", description: "A passkey's answer." }),
+  ])
+  .meta({ id: "ChallengeAnswer", description: "The answer to a challenge." });
+
 /** Returns the routes of signing in on a known device. */
-export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteOptions): Route[] => [
-  route({
-    method: "post",
-    path: "/auth/v1/signin/challenge",
-    operationId: "issueChallenge",
-    summary: "Issues a challenge for a registered key; valid for five minutes and one answer",
-    token: "none",
-    limit: "challenge",
-    request: { body: challengeBody(requireLoginToken ? Login : OptionalLogin) },
-    response: Challenge,
-    errors: [...LOGIN_ERRORS, "InvalidPublicKey", "PleaseRegisterKey", "KeyBindingRequired", "AccountLeft"],
-    handler: async ({ body }, call) => {
-      const { publicKey } = body;
-      const passkeyUsername = (body.challengeType === "passKey" && body.passKey?.username) || "";
-      if (publicKey === "" && passkeyUsername === "") throw missing("/publicKey");
-      const request = {
-        challengeType: toChallengeType(body.challengeType),
-        login: fromLogin(body.request),
-        chainName: body.request.chainName,
-        // A named key takes precedence over a name.
-        publicKey: publicKey === "" ? undefined : fromPublicKey(publicKey, body.algorithm, "/publicKey"),
-        passkeyUsername: publicKey === "" ? passkeyUsername : "",
-      };
-      const answer = await withLoginPointers("/request", signIn.issueChallenge(request, once(call)));
-      return { challengeData: toHex(answer.challengeData), expiresAt: toTimestamp(answer.expiresAt) };
-    },
-  }),
-  route({
-    method: "post",
-    path: "/auth/v1/signin/challenge/respond",
-    operationId: "respondChallenge",
-    summary: "Answers a challenge and opens a session",
-    token: "none",
-    limit: "respond",
-    request: { body: respondBody },
-    response: SignedIn,
-    errors: ["UnknownChallenge", "ChallengeExpired", "ChallengeTypeMismatch", "InvalidSignature", "PleaseRegisterKey"],
-    handler: async ({ body }, call) => toSignedIn(await signIn.respondChallenge(fromAnswer(body), once(call)), call),
-  }),
-];
+export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteOptions): UntaggedRoute[] => {
+  const login = requireLoginToken ? LoginOnChain : OptionalLoginOnChain;
+  return [
+    route({
+      method: "post",
+      path: "/auth/v1/signin/challenge",
+      operationId: "issueChallenge",
+      summary: "Issues a challenge for a registered key; valid for five minutes and one answer",
+      description:
+        "The device signs the challenge's 16 bytes with the named key. A passkey may also be found by " +
+        "the login's e-mail address.",
+      token: "none",
+      limit: "challenge",
+      request: { body: challengeBody(login), documentedBody: documentedChallengeBody(login) },
+      response: Challenge,
+      errors: [...LOGIN_ERRORS, "InvalidPublicKey", "PleaseRegisterKey", "KeyBindingRequired", "AccountLeft"],
+      handler: async ({ body }, call) => {
+        const { publicKey } = body;
+        const passkeyUsername = (body.challengeType === "passKey" && body.passKey?.username) || "";
+        if (publicKey === "" && passkeyUsername === "") throw missing("/publicKey");
+        const request = {
+          challengeType: toChallengeType(body.challengeType),
+          login: fromLogin(body.request),
+          chainName: body.request.chainName,
+          // A named key takes precedence over a name.
+          publicKey: publicKey === "" ? undefined : fromPublicKey(publicKey, body.algorithm, "/publicKey"),
+          passkeyUsername: publicKey === "" ? passkeyUsername : "",
+        };
+        const answer = await withLoginPointers("/request", signIn.issueChallenge(request, once(call)));
+        return { challengeData: toHex(answer.challengeData), expiresAt: toTimestamp(answer.expiresAt) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/auth/v1/signin/challenge/respond",
+      operationId: "respondChallenge",
+      summary: "Answers a challenge and opens a session",
+      description: "The challenge succeeds once. Five wrong answers end it.",
+      token: "none",
+      limit: "respond",
+      request: { body: respondBody, documentedBody: documentedRespondBody },
+      response: SignedIn,
+      errors: [
+        "UnknownChallenge",
+        "ChallengeExpired",
+        "ChallengeTypeMismatch",
+        "InvalidSignature",
+        "PleaseRegisterKey",
+      ],
+      handler: async ({ body }, call) => toSignedIn(await signIn.respondChallenge(fromAnswer(body), once(call)), call),
+    }),
+  ];
+};
 
 const toChallengeType = (type: z.output<typeof challengeType>): ChallengeType =>
   type === "passKey" ? ChallengeType.CHALLENGE_TYPE_PASSKEY : ChallengeType.CHALLENGE_TYPE_DEVICE_KEY;

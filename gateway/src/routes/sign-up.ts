@@ -1,22 +1,31 @@
-import { Login, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
+import { ChainNameInput, Login, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn } from "@countersign/http-api/resources.ts";
 import type { Services } from "../clients.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
 import { DEADLINES, once } from "./rpc.ts";
 
-export const signUpRoutes = ({ signUp }: Services): Route[] => [
+export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
   route({
     method: "post",
     path: "/auth/v1/signup",
     operationId: "signUp",
     summary: "Deploys an account on a chain, with the device's key as its first user key",
+    description:
+      "The login's identity gets an account; the answer waits up to 20 seconds for the chain, and has " +
+      "no addresses where that did not suffice. With the access token of a full session the account " +
+      "gets a further network instead. Repeat it with the same `Idempotency-Key` after a lost answer.",
     token: "optional",
     limit: "sign-up",
     idempotencyKey: true,
-    request: { body: Login.extend({ chainName: requiredText(64), userKey: UserKeyInput }) },
+    request: {
+      body: Login.extend({ chainName: ChainNameInput, userKey: UserKeyInput }).meta({
+        id: "SignUpRequest",
+        description: "A login at an identity provider, with the key of the first device.",
+      }),
+    },
     response: SignedIn,
     errors: [...NEW_KEY_ERRORS, "AccountExists", "IdempotencyKeyReused", "DeploymentFailed", "PleaseRegisterKey"],
     handler: async ({ body }, call) => {

@@ -5,7 +5,7 @@ import type { Signature } from "@countersign/proto/signer/v1/signing.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { hexBytes, toHex } from "../http/fields.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { DEADLINES, once, repeatable } from "./rpc.ts";
 
 const errors: Reason[] = [
@@ -26,9 +26,20 @@ const signing = {
   token: "ephemeral",
   recover: true,
   limit: "signatures",
-  // `chainName` is needed only where the account has the same address on two chains.
-  request: { body: z.object({ message: hexBytes(32 * 1024), chainName: optionalText(64) }) },
-  response: z.object({ signature: CompositeSignature }),
+  request: {
+    body: z
+      .object({
+        message: hexBytes(32 * 1024, "Hex of the domain tag and the RLP of payload or envelope.", "464c4f57"),
+        chainName: optionalText(64).meta({
+          description: "Needed only where the account has the same address on two chains.",
+          examples: ["flow-emulator"],
+        }),
+      })
+      .meta({ id: "SignRequest", description: "The message to sign." }),
+  },
+  response: z
+    .object({ signature: CompositeSignature })
+    .meta({ id: "SignatureResponse", description: "The signature over the message." }),
   errors,
 } as const;
 
@@ -36,17 +47,28 @@ const signing = {
  * Returns the routes of the server key's and the paymaster's signatures, and of the templates that the signer
  * signs.
  */
-export const signRoutes = ({ signing: signer, information }: Services): Route[] => [
+export const signRoutes = ({ signing: signer, information }: Services): UntaggedRoute[] => [
   route({
     method: "get",
     path: "/sign/v1/cadence/templates",
     operationId: "listTemplates",
     summary: "The templates that the signer signs: exact script, parameters, gas limit",
+    description:
+      "The signer signs a template only with exactly this script. `chainName` is needed only where " +
+      "there are several chains.",
     token: "user",
     recover: true,
-    // Needed only where the service has several chains.
-    request: { query: z.object({ chainName: optionalText(64) }) },
-    response: z.object({ templates: z.array(Template) }),
+    request: {
+      query: z.object({
+        chainName: optionalText(64).meta({
+          description: "Needed only where the service has several chains.",
+          examples: ["flow-emulator"],
+        }),
+      }),
+    },
+    response: z
+      .object({ templates: z.array(Template).meta({ description: "The templates of the chain." }) })
+      .meta({ id: "TemplatesResponse", description: "The templates that the signer signs." }),
     errors: ["UnknownChain"],
     handler: async ({ query }, call) => {
       const { templates } = await information.listTemplates(query, repeatable(call));
@@ -58,6 +80,9 @@ export const signRoutes = ({ signing: signer, information }: Services): Route[] 
     path: "/sign/v1/cadence/transaction",
     operationId: "signTransaction",
     summary: "Signs a transaction's payload as the account's second authorizer",
+    description:
+      "`message` is the domain tag and the RLP of the payload. The signer decodes it, and refuses " +
+      "anything that could harm the account; `reason` names the rule.",
     handler: async ({ body }, call) => {
       const { signature } = await signer.signTransaction(body, once(call, DEADLINES.signer));
       return { signature: toSignature(signature) };
@@ -68,6 +93,9 @@ export const signRoutes = ({ signing: signer, information }: Services): Route[] 
     path: "/sign/v1/cadence/paymaster",
     operationId: "signPaymaster",
     summary: "Signs a transaction's envelope as its payer",
+    description:
+      "`message` is the domain tag and the RLP of the envelope, over the signatures of the payload. " +
+      "The paymaster pays within its budget.",
     handler: async ({ body }, call) => {
       const { signature } = await signer.signPaymaster(body, once(call, DEADLINES.signer));
       return { signature: toSignature(signature) };

@@ -8,7 +8,7 @@ import {
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp, uuid } from "../http/fields.ts";
-import { type Route, route } from "../http/route.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
 import { toApp, toDevice } from "./mapping/device.ts";
 import { DEADLINES, once, repeatable } from "./rpc.ts";
 
@@ -16,24 +16,52 @@ import { DEADLINES, once, repeatable } from "./rpc.ts";
  * A request in a path, by its id or by any id that it had with a message. The service rejects every other
  * text.
  */
-const oneRequest = { params: z.object({ id: z.string().toLowerCase() }) };
-const answer = z.object({ twoFactorAuth: http.TwoFactorAuth });
+const oneRequest = {
+  params: z.object({
+    id: z
+      .string()
+      .meta({
+        description: "The request's id, or any that its message had.",
+        examples: ["019a0000-0000-7000-8000-000000000001"],
+      })
+      .toLowerCase(),
+  }),
+};
+const answer = z
+  .object({ twoFactorAuth: http.TwoFactorAuth })
+  .meta({ id: "TwoFactorAuthResponse", description: "The request for approval." });
 const notOpen: Reason[] = ["TwoFactorAuthNotFound", "TwoFactorAuthNotPending"];
 
-/**
- * An approval: `txId` or `signature`, never both; a passkey's signature comes with both of its other
- * members.
- */
-const approvalBody = z
+const byTransaction = z
   .object({
-    txId: hexBytes(32)
-      .refine(({ length }) => length === 32, "Expected 32 bytes")
-      .optional(),
-    /** Raw r||s or DER, also a passkey's. */
-    signature: hexBytes(72).optional(),
-    clientDataJSON: clientDataJson().optional(),
-    authenticatorData: base64Bytes(4_096).optional(),
+    txId: hexBytes(
+      32,
+      "The transaction that has added the key.",
+      "21c86909067d90562602828986c922f0320d5db9e6b091879be09d2de609658a",
+      32,
+    ),
   })
+  .meta({ id: "TransactionApproval", description: "An approval by a transaction that ran." });
+
+const bySignature = z
+  .object({
+    signature: hexBytes(72, "The device key's signature over `message`: raw r||s or DER.", "ab".repeat(64)),
+    clientDataJSON: clientDataJson().optional(),
+    authenticatorData: base64Bytes(4_096, "The passkey's authenticator data.").optional(),
+  })
+  .meta({
+    id: "SignatureApproval",
+    description: "An approval by a signature; a passkey's comes with both of its other members.",
+    dependentRequired: { clientDataJSON: ["authenticatorData"], authenticatorData: ["clientDataJSON"] },
+  });
+
+const redirection = z
+  .object({ destDeviceId: uuid("The id of the device to ask.") })
+  .meta({ id: "RedirectTwoFactorRequest", description: "The device to ask instead." });
+
+/** An approval: `txId` or `signature`, never both. One object, so that each refusal names its member. */
+const approvalBody = z
+  .object({ ...byTransaction.partial().shape, ...bySignature.partial().shape })
   .superRefine((body, context) => {
     const reject = (field: keyof typeof body, message: string) =>
       context.addIssue({ code: "custom", path: [field], message });
@@ -49,16 +77,23 @@ const approvalBody = z
   });
 
 /** Returns the routes of a registered device in an enrollment; the new device's side is in new-device.ts. */
-export const twoFactorRoutes = ({ twoFactor }: Services): Route[] => [
+export const twoFactorRoutes = ({ twoFactor }: Services): UntaggedRoute[] => [
   route({
     method: "get",
     path: "/device/v1/2fa",
     operationId: "listTwoFactor",
     summary: "The account's requests for approval, newest first",
+    description: "A push is a hint and may be lost: read this list when the app opens.",
     token: "user",
     recover: true,
-    request: { query: z.object({ status: http.TwoFactorStatus.optional() }) },
-    response: z.object({ twoFactorAuths: z.array(http.TwoFactorAuth) }),
+    request: {
+      query: z.object({
+        status: http.TwoFactorStatus.optional().meta({ description: "Only requests in this state." }),
+      }),
+    },
+    response: z
+      .object({ twoFactorAuths: z.array(http.TwoFactorAuth).meta({ description: "Newest first." }) })
+      .meta({ id: "TwoFactorAuthsResponse", description: "Requests for approval." }),
     handler: async ({ query }, call) => {
       const { twoFactorAuths } = await twoFactor.listTwoFactor({ status: fromStatus(query.status) }, repeatable(call));
       return { twoFactorAuths: twoFactorAuths.map(toTwoFactorAuth) };
@@ -70,6 +105,7 @@ export const twoFactorRoutes = ({ twoFactor }: Services): Route[] => [
     path: "/device/v1/2fa/reopen",
     operationId: "reopenTwoFactor",
     summary: "Allows new requests again after several rejections",
+    description: "After three rejections within 24 hours new requests are refused until this, or for a day.",
     token: "user",
     handler: (_input, call) => twoFactor.reopenTwoFactor({}, repeatable(call)),
   }),
@@ -78,6 +114,7 @@ export const twoFactorRoutes = ({ twoFactor }: Services): Route[] => [
     path: "/device/v1/2fa/{id}",
     operationId: "getTwoFactor",
     summary: "One request for approval",
+    description: "The id is the request's own, or any that `request.id` has had.",
     token: "user",
     recover: true,
     request: oneRequest,
@@ -93,9 +130,10 @@ export const twoFactorRoutes = ({ twoFactor }: Services): Route[] => [
     path: "/device/v1/2fa/{id}",
     operationId: "redirectTwoFactor",
     summary: "Asks another device instead, under a new request id",
+    description: "`message` and `request.id` are new. The time of expiry stays.",
     token: "user",
     recover: true,
-    request: { ...oneRequest, body: z.object({ destDeviceId: uuid() }) },
+    request: { ...oneRequest, body: redirection },
     response: answer,
     errors: [...notOpen, "DeviceNotFound"],
     handler: async ({ params, body }, call) => {
@@ -108,6 +146,7 @@ export const twoFactorRoutes = ({ twoFactor }: Services): Route[] => [
     path: "/device/v1/2fa/{id}",
     operationId: "rejectTwoFactor",
     summary: "Rejects a request",
+    description: "The same device may repeat it.",
     token: "user",
     recover: true,
     request: oneRequest,
@@ -119,9 +158,18 @@ export const twoFactorRoutes = ({ twoFactor }: Services): Route[] => [
     path: "/device/v1/2fa/{id}/approve",
     operationId: "approveTwoFactor",
     summary: "Enrolls the new device, by a transaction that ran or by a signature over the request's message",
+    description:
+      "The body names a transaction that has added the key, or carries a signature over `message`. The " +
+      "same device may repeat it.",
     token: "user",
     recover: true,
-    request: { ...oneRequest, body: approvalBody },
+    request: {
+      ...oneRequest,
+      body: approvalBody,
+      documentedBody: z
+        .xor([byTransaction, bySignature])
+        .meta({ id: "TwoFactorApproval", description: "A transaction or a signature, never both." }),
+    },
     errors: [
       ...notOpen,
       "MessageRenewed",

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AppError, systemClock, type VerifiedToken, type Watched } from "@countersign/core";
 import { createLogger } from "@countersign/runtime";
+import { createAsyncApi } from "../asyncapi.ts";
 import type { ChainNode, ChainNodes } from "../chain-nodes/chain-nodes-file.ts";
 import { createChainProxy } from "../chain-nodes/chain-proxy.ts";
 import { createApp, type ObserveRequest, type Page } from "../http/app.ts";
@@ -43,6 +44,7 @@ const nodesOf = (nodes: TestGatewayOptions["chainNodes"] = {}): ChainNodes | Wat
 export async function startTestGateway(options: TestGatewayOptions = {}) {
   const services = createFakeServices();
   const routes = createRoutes(services.clients, { requireLoginToken: options.requireLoginToken ?? true });
+  const openApi = createOpenApi(routes);
   const samples: { method: string; route: string; status: number }[] = [];
   const stopping = new AbortController();
   const logger = createLogger({ name: "gateway", level: "silent" });
@@ -55,7 +57,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
       logger,
       perMinute: options.chainRequestsPerMinute ?? 1_000,
     }),
-    pages: [...createPages(createOpenApi(routes)), ...(options.pages ?? [])],
+    pages: [...createPages({ openApi, asyncApi: createAsyncApi(openApi) }), ...(options.pages ?? [])],
     verifier: fakeVerifier,
     logger,
     heartbeatMs: options.heartbeatMs ?? 15_000,

@@ -1,86 +1,137 @@
 import { PUBLIC_KEY_LENGTHS } from "@countersign/keys";
 import { z } from "zod";
-import { Algorithm } from "./formats.ts";
-import { DEVICE_TYPES } from "./resources.ts";
+import { Algorithm, EXAMPLE_PUBLIC_KEY, text } from "./formats.ts";
+import { DeviceType, UserKeyType } from "./resources.ts";
 
 /*
  * The parts of request bodies that several operations share. The client takes its types from them, the
  * gateway its validation and its OpenAPI document.
  */
 
-/**
- * Accepts a string of at most `max` UTF-16 units. NUL and lone surrogates are rejected, because neither
- * protobuf nor Postgres stores them unchanged.
- */
-export const text = (max = 256, tooLong?: string) =>
-  z
-    .string()
-    .max(max, tooLong)
-    .refine((value) => value.isWellFormed() && !value.includes("\0"), "Contains NUL or half of a surrogate pair");
-
 /** Accepts the same as `text`, but not "". */
-export const requiredText = (max = 256) => text(max).min(1);
+export const requiredText = (max = 256) =>
+  text(max)
+    .refine((value) => value !== "", "Too small: expected string to have >=1 characters")
+    .meta({ minLength: 1 });
 
-/** Accepts a string that may be absent; absent is "". */
+/** Accepts the same as `text`, but may be absent; absent is "". */
 export const optionalText = (max = 256) => text(max).default("");
 
 /** A public key as hex, in any of the accepted lengths; the gateway's `fromPublicKey` parses it. */
-export const PublicKeyInput = text(256, `Too long: a public key is ${PUBLIC_KEY_LENGTHS}`).min(1);
+export const PublicKeyInput = text(256, `Too long: a public key is ${PUBLIC_KEY_LENGTHS}`)
+  .refine((value) => value !== "", "Too small: expected string to have >=1 characters")
+  .meta({
+    minLength: 1,
+    description: `A public key: ${PUBLIC_KEY_LENGTHS}. Anything else is \`InvalidPublicKey\`.`,
+    examples: [EXAMPLE_PUBLIC_KEY],
+  });
 
-export const LoginMethod = z.enum(["id_token_channel", "redirect_code_channel"]);
+export const LoginMethod = z.enum(["id_token_channel", "redirect_code_channel"]).meta({
+  id: "LoginMethod",
+  description:
+    "`id_token_channel`: `token` is the provider's ID token or access token. `redirect_code_channel`: it is the " +
+    "code of the redirect.",
+  examples: ["id_token_channel"],
+});
+
+const EXAMPLE_LOGIN_TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl";
+const token = "The login token: an ID token or an access token of the provider, or the code of the redirect.";
+const loginText = (max: number, description: string, example: string) =>
+  optionalText(max).meta({ description, examples: [example] });
 
 /** A login at an identity provider. */
 export const Login = z.object({
   method: LoginMethod,
-  /** The ID token or an access token of the provider, or the code of the redirect. */
-  token: requiredText(16_384),
-  provider: optionalText(),
-  redirectUri: optionalText(2_048),
-  codeVerifier: optionalText(128),
-  nonce: optionalText(),
+  token: requiredText(16_384).meta({ description: token, examples: [EXAMPLE_LOGIN_TOKEN] }),
+  provider: loginText(256, "A configured provider's name; needed where several could be meant.", "dev"),
+  redirectUri: loginText(2_048, "With a code: the redirect URI of the login.", "http://localhost:8080/callback"),
+  codeVerifier: loginText(128, "With a code: the verifier of PKCE.", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"),
+  nonce: loginText(256, "The nonce of the login; must be the token's.", "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"),
 });
 
 /** A login where AUTH_REQUIRE_LOGIN_TOKEN is false, in development. */
-export const OptionalLogin = Login.extend({ method: LoginMethod.optional(), token: optionalText(16_384) });
+export const OptionalLogin = Login.extend({
+  method: LoginMethod.optional(),
+  token: optionalText(16_384).meta({ description: token, examples: [EXAMPLE_LOGIN_TOKEN] }),
+});
+
+/** The chain of a request. */
+export const ChainNameInput = requiredText(64).meta({
+  description: "A configured chain's name; any other is `UnknownChain`.",
+  examples: ["flow-emulator"],
+});
+
+const onChain = "A login at an identity provider, for a chain.";
+
+export const LoginOnChain = Login.extend({ chainName: ChainNameInput }).meta({
+  id: "LoginOnChain",
+  description: onChain,
+});
+
+export const OptionalLoginOnChain = OptionalLogin.extend({ chainName: ChainNameInput }).meta({
+  id: "OptionalLoginOnChain",
+  description: onChain,
+});
+
+/** The members of a device by which it describes itself. */
+const attributes = {
+  pushToken: text(4_096).meta({ description: "The push registration.", examples: ["push-registration"] }),
+  name: text().meta({ description: "The name that the person sees.", examples: ["Ada's phone"] }),
+  osName: text().meta({ description: "The operating system.", examples: ["Android"] }),
+  osVersion: text().meta({ description: "The operating system's version.", examples: ["16"] }),
+  deviceManufacturer: text().meta({ description: "The maker of the device.", examples: ["Google"] }),
+  deviceModel: text().meta({ description: "The model of the device.", examples: ["Pixel 9"] }),
+  lang: text().meta({ description: "The language of the device (BCP 47).", examples: ["en-GB"] }),
+  sdkVersion: text().meta({ description: "The version of the client library.", examples: ["0.1.0"] }),
+};
 
 /** The description that a device gives of itself when its key is registered. */
 export const DeviceAttributes = z.object({
-  pushToken: optionalText(4_096),
-  name: optionalText(),
-  osName: optionalText(),
-  osVersion: optionalText(),
-  deviceManufacturer: optionalText(),
-  deviceModel: optionalText(),
-  lang: optionalText(),
-  type: z.enum(DEVICE_TYPES).default("mobile"),
-  sdkVersion: optionalText(),
+  pushToken: attributes.pushToken.default(""),
+  name: attributes.name.default(""),
+  osName: attributes.osName.default(""),
+  osVersion: attributes.osVersion.default(""),
+  deviceManufacturer: attributes.deviceManufacturer.default(""),
+  deviceModel: attributes.deviceModel.default(""),
+  lang: attributes.lang.default(""),
+  type: DeviceType.default("mobile"),
+  sdkVersion: attributes.sdkVersion.default(""),
 });
+
+export const NewDevice = DeviceAttributes.extend({
+  publicKey: optionalText().meta({
+    description: 'The identity key of the device; absent or "" for the account key.',
+    examples: [EXAMPLE_PUBLIC_KEY],
+  }),
+  algorithm: Algorithm.optional(),
+}).meta({ id: "NewDevice", description: "The description that a device gives of itself." });
 
 /** The user key of a device. A member `app` of it is ignored: the login token's audience decides. */
-export const UserKeyInput = z.object({
-  type: z.enum(["device", "passkey"]),
-  publicKey: PublicKeyInput,
-  algorithm: Algorithm.optional(),
-  device: DeviceAttributes.extend({
-    /** The identity key of the device; absent or "" for the account key. */
-    publicKey: optionalText(),
+export const UserKeyInput = z
+  .object({
+    type: UserKeyType,
+    publicKey: PublicKeyInput.meta({ description: `The account key: ${PUBLIC_KEY_LENGTHS}.` }),
     algorithm: Algorithm.optional(),
-  }),
-});
+    device: NewDevice,
+  })
+  .meta({ id: "NewUserKey", description: "The account key of a new device, with the device." });
 
 /** The changes of a device; absent members stay as they are. */
-export const DeviceChange = z.object({
-  /** May only repeat the device's own id. */
-  id: text().optional(),
-  sdkVersion: text().optional(),
-  pushToken: text(4_096).optional(),
-  name: text().optional(),
-  osName: text().optional(),
-  osVersion: text().optional(),
-  deviceManufacturer: text().optional(),
-  deviceModel: text().optional(),
-  lang: text().optional(),
-});
+export const DeviceChange = z
+  .object({
+    id: text()
+      .meta({ description: "May only repeat the device's own id.", examples: ["019a0000-0000-7000-8000-000000000001"] })
+      .optional(),
+    sdkVersion: attributes.sdkVersion.optional(),
+    pushToken: attributes.pushToken.optional(),
+    name: attributes.name.optional(),
+    osName: attributes.osName.optional(),
+    osVersion: attributes.osVersion.optional(),
+    deviceManufacturer: attributes.deviceManufacturer.optional(),
+    deviceModel: attributes.deviceModel.optional(),
+    lang: attributes.lang.optional(),
+  })
+  .meta({ id: "DeviceChange", description: "The changes of a device; absent members stay as they are." });
 
 export type Login = z.input<typeof Login>;
 export type DeviceAttributes = z.input<typeof DeviceAttributes>;

@@ -26,6 +26,15 @@ const WHEN_BROKEN = {
   Internal: { file: "gateway/src/http/app.test.ts" },
 } as const;
 
+/** Errors of HTTP itself, on any path. */
+const OF_ANY_REQUEST = {
+  InvalidRequest: { file: "gateway/src/http/app.test.ts" },
+  MethodNotAllowed: { file: "gateway/src/http/app.test.ts" },
+  RequestTimeout: { file: "gateway/src/http/listen.test.ts" },
+  PayloadTooLarge: { file: "gateway/src/http/app.test.ts" },
+  HeadersTooLarge: { file: "gateway/src/http/listen.test.ts" },
+} as const;
+
 /** Mints a token with these claims for an account that does not exist: no real account is affected. */
 export const nobodysToken = (claims: Record<string, unknown> = {}): Promise<string> =>
   mintAccessToken({ accountId: randomUUID(), deviceKey: newPhone().deviceKey }, claims);
@@ -55,6 +64,7 @@ export function commonCodes({ operationId, token, readsBody, codes }: Operation)
   const past = Math.floor(Date.now() / 1000) - 3600;
   return {
     ...WHEN_BROKEN,
+    ...OF_ANY_REQUEST,
     ...(token === "required" && { Unauthenticated: () => call() }),
     ...(token === "required" && {
       InvalidAccessToken: () => call({ token: "a.b.c" }),

@@ -1,9 +1,11 @@
 import { REASONS, type Reason } from "@countersign/core";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { documentedCodes } from "../../../gateway/src/testing/documented-codes.ts";
 import { stack } from "../../support/person.ts";
 
 interface Response {
-  description: string;
+  $ref?: string;
+  "x-error-codes"?: Reason[];
   content?: Record<string, { schema: object }>;
 }
 
@@ -16,7 +18,9 @@ export interface Operation {
   token: "none" | "optional" | "required";
   readsBody: boolean;
   responses: Record<string, Response>;
-  /** Every error that the document names for it. */
+  /** The errors that the document names for it, by status. */
+  codesByStatus: Map<number, readonly Reason[]>;
+  /** All of them. */
   codes: Reason[];
 }
 
@@ -28,6 +32,7 @@ interface Document {
       { operationId: string; security: object[]; requestBody?: object; responses: Record<string, Response> }
     >
   >;
+  components: { responses: Record<string, Response> };
 }
 
 const document = (await (await fetch(`${stack.gateway}/openapi.json`)).json()) as Document;
@@ -35,14 +40,9 @@ const document = (await (await fetch(`${stack.gateway}/openapi.json`)).json()) a
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 ajv.addSchema(document, "openapi");
 
-const codesOf = ({ content }: Response): Reason[] => {
-  const schema = content?.["application/problem+json"]?.schema as
-    | { allOf: [object, { properties: { error: { enum: Reason[] } } }] }
-    | undefined;
-  return schema?.allOf[1].properties.error.enum ?? [];
-};
-
-const TOKENS = ["none", "required", "optional"] as const;
+/** Returns the token that an operation takes: an empty alternative makes it optional. */
+const tokenOf = (security: object[]): Operation["token"] =>
+  security.length === 0 ? "none" : security.some((each) => Object.keys(each).length === 0) ? "optional" : "required";
 
 /** Every operation of the served document, by its id. */
 export const operations: Readonly<Record<string, Operation>> = Object.fromEntries(
@@ -53,10 +53,11 @@ export const operations: Readonly<Record<string, Operation>> = Object.fromEntrie
         operationId,
         method: method.toUpperCase(),
         path,
-        token: TOKENS[security.length]!,
+        token: tokenOf(security),
         readsBody: requestBody !== undefined,
         responses,
-        codes: Object.values(responses).flatMap(codesOf),
+        codesByStatus: documentedCodes(document, { path, method }),
+        codes: [...documentedCodes(document, { path, method }).values()].flat(),
       },
     ]),
   ),
@@ -67,15 +68,21 @@ export function undescribed(
   { path, method, responses }: Operation,
   answer: { status: number; contentType: string; body: unknown },
 ): string[] {
-  const response = responses[answer.status];
-  if (!response) return [`the status ${answer.status}`];
+  const named = responses[answer.status];
+  if (!named) return [`the status ${answer.status}`];
+  const shared = named.$ref?.split("/").at(-1);
+  const response = shared === undefined ? named : document.components.responses[shared]!;
   const types = Object.keys(response.content ?? {});
   if (types.length === 0) return answer.body === undefined ? [] : ["a body"];
   const [type = ""] = answer.contentType.split(";");
   if (!types.includes(type)) return [`the content type ${type}`];
   if (!type.endsWith("json")) return [];
   const step = (text: string) => encodeURIComponent(text.replaceAll("~", "~0").replaceAll("/", "~1"));
-  const pointer = ["paths", path, method.toLowerCase(), "responses", `${answer.status}`, "content", type, "schema"];
+  const at =
+    shared === undefined
+      ? ["paths", path, method.toLowerCase(), "responses", `${answer.status}`]
+      : ["components", "responses", shared];
+  const pointer = [...at, "content", type, "schema"];
   const validate = ajv.getSchema(`openapi#/${pointer.map(step).join("/")}`);
   if (!validate) return [`no schema at ${pointer.join(" ")}`];
   return validate(answer.body) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
