@@ -11,6 +11,9 @@ const maxWorkers = Math.max(2, availableParallelism() - 1);
 /** A process for many files: to start one and to load the same packages costs more than most files' tests. */
 const sharedWorkers = { isolate: false, setupFiles: ["dev/src/testing/reset-modules.ts"] };
 
+/** Minutes each; `npm test` leaves them to `npm run test:operations`, which runs all fault tests. */
+const LONG_FAULTS = ["chain-keys", "server-key-rotation", "slow-parts"].map((name) => `tests/faults/${name}.test.ts`);
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -96,7 +99,7 @@ export default defineConfig({
         test: {
           name: "faults",
           include: ["tests/faults/*.test.ts"],
-          exclude,
+          exclude: process.env.CS_TEST_LONG_FAULTS === "0" ? [...exclude, ...LONG_FAULTS] : exclude,
           globalSetup: ["packages/local-stack/src/testing/template-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -7,11 +7,16 @@ import { ensureChromium } from "@countersign/local-stack/chromium.ts";
 import { ensureTestPrograms } from "@countersign/local-stack/test-programs.ts";
 import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
 
-/** `npm test`: prepares what tests need (stubs, tools), then runs vitest with the given arguments. */
+/**
+ * `npm test`: prepares what tests need (stubs, tools), then runs vitest with the given arguments. Without
+ * names of projects or files it leaves out what takes long: see vitest.config.ts.
+ */
 export async function test(args: string[]): Promise<number> {
   await prepareTests(args);
+  if (namesProject(args)) return runVitest(args);
   const longer = ["deploy", "operations", "packages"].map((name) => `--project=!${name}`);
-  return runVitest(namesProject(args) ? args : [...longer, ...args]);
+  const namesFile = args.some((arg) => !arg.startsWith("-"));
+  return runVitest([...longer, ...args], namesFile ? {} : { CS_TEST_LONG_FAULTS: "0" });
 }
 
 /** Prepares what the tests of these arguments of vitest need. */
