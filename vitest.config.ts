@@ -46,7 +46,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude: [...exclude, "tests/{answers,deploy,faults,models,operations,packages}/**"],
+          exclude: [...exclude, "tests/{answers,deploy,docs,faults,models,operations,packages}/**"],
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -71,6 +71,18 @@ export default defineConfig({
           include: ["tests/answers/*.test.ts"],
           exclude,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        // `npm run test:docs`: the site, and the code blocks of its pages.
+        test: {
+          name: "docs",
+          include: ["tests/docs/*.test.ts"],
+          exclude,
+          globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
         },
       },
       {

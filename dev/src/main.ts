@@ -47,6 +47,11 @@ const commands: Command[] = [
     "Builds and packs the packages for app developers, installs them in an empty folder, and uses them there.",
     async (args) => (await import("./packages/test-packages.ts")).testPackages(args),
   ),
+  passingOn(
+    "test:docs -- [argument of vitest]…",
+    "Builds the documentation and looks at it in Chromium; runs the code blocks of its pages.",
+    async (args) => (await import("./docs/docs.ts")).testDocs(args),
+  ),
   command({
     usage: "build:packages -- [--out <folder>]",
     about: "Builds and packs the packages that app developers install, into dist/ by default.",

@@ -22,6 +22,12 @@ describe("loadConfig", () => {
     });
   });
 
+  it("takes the URL of a page of errors, and nothing else", () => {
+    const url = "https://docs.example.com/errors";
+    expect(loadConfig({ ...env, GATEWAY_ERROR_PAGE_URL: url }).errorPage).toBe(url);
+    expect(() => loadConfig({ ...env, GATEWAY_ERROR_PAGE_URL: "javascript:alert(1)" })).toThrow();
+  });
+
   it("reads lists", () => {
     const lists = {
       GATEWAY_ALLOWED_ORIGINS: "https://a.example.com, http://localhost:5173",

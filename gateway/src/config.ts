@@ -31,6 +31,8 @@ const schema = z.object({
   GATEWAY_LISTEN: listenAddress.default("127.0.0.1:8080"),
   GATEWAY_ALLOWED_ORIGINS: origins,
   GATEWAY_TRUSTED_PROXIES: proxies,
+  /** The URL of docs/errors.md where it is served: then the `type` of a problem leads to its entry. */
+  GATEWAY_ERROR_PAGE_URL: z.url({ protocol: /^https?$/ }).optional(),
   // Less than the idle timeouts of proxies and phones.
   /** Milliseconds without an event until a comment is sent on an event stream. */
   GATEWAY_EVENTS_HEARTBEAT_MS: z.coerce.number().int().min(1_000).max(60_000).default(15_000),
@@ -66,6 +68,7 @@ export function loadConfig(env: Env, files = readOnce) {
     issuer: settings.AUTH_ISSUER,
     allowedOrigins: settings.GATEWAY_ALLOWED_ORIGINS,
     trustedProxies: settings.GATEWAY_TRUSTED_PROXIES,
+    errorPage: settings.GATEWAY_ERROR_PAGE_URL,
     chainNodes:
       settings.GATEWAY_CHAIN_NODES_FILE === undefined
         ? undefined

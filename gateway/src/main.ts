@@ -49,8 +49,9 @@ await runService({
       observe: createHttpMetrics(metrics, routes),
       allowedOrigins: config.allowedOrigins,
       trustedProxies: config.trustedProxies,
+      errorPage: config.errorPage,
     });
-    const listener = await listenHttp(app, config.listen);
+    const listener = await listenHttp(app, config.listen, config.errorPage);
     onClose("http", () => listener.close(drainMs));
     logger.info({ port: listener.port }, "listening");
   },

@@ -2,12 +2,12 @@ import type { PasskeyCredentials } from "@countersign/client";
 import { findChromium } from "@countersign/local-stack/chromium.ts";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
-/** Chromium, as `npm test` finds or installs it; without one the tests fail. */
-export async function openBrowser(): Promise<Browser> {
+/** Chromium, as `npm test` finds or installs it, with further switches; without one the tests fail. */
+export async function openBrowser(switches: readonly string[] = []): Promise<Browser> {
   const executablePath = findChromium();
   if (!executablePath) throw new Error("Chromium is missing: `npm test` installs it, see docs/local-stack.md");
   // Tests in containers run as root, where Chromium has no sandbox; it sees nothing but our own empty pages.
-  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  return chromium.launch({ executablePath, args: ["--no-sandbox", ...switches] });
 }
 
 /** The code that the page runs; bytes are passed as arrays of numbers. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import express from "express";
+import { prepareTests, runVitest } from "../test.ts";
 import { writeErrorPage } from "./error-catalogue.ts";
 
 const VITEPRESS = join(root, "node_modules/vitepress/bin/vitepress.js");
@@ -40,4 +41,10 @@ export async function docs(options: { port: string; watch: boolean; write: boole
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => resolve());
   });
   close();
+}
+
+/** `npm run test:docs`: tests/docs, against the real stack. */
+export async function testDocs(args: readonly string[]): Promise<number> {
+  await prepareTests(["--project=docs"]);
+  return runVitest(["--project=docs", ...args]);
 }

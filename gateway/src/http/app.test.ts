@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { AppError, REASONS, type Reason } from "@countersign/core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -88,6 +89,16 @@ describe("problems", () => {
         error: "RouteNotFound",
       },
     });
+  });
+
+  it("lead to their entry in the catalogue of errors where the operator serves it", async () => {
+    const errorPage = "https://docs.example.com/errors";
+    const withPage = await startTestGateway({ errorPage });
+    const { json } = await withPage.send("GET", "/nowhere");
+    expect(json.type).toBe(`${errorPage}#routenotfound`);
+    const page = readFileSync(new URL("../../../docs/errors.md", import.meta.url), "utf8");
+    expect(page.toLowerCase()).toContain("\n### routenotfound\n");
+    await withPage.stop();
   });
 
   it("carry Retry-After, always where there are too many requests", async () => {

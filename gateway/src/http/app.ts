@@ -37,6 +37,8 @@ export interface AppParts extends RouteParts {
   allowedOrigins: readonly string[];
   /** Addresses and networks (CIDR) whose X-Forwarded-For is trusted; empty: none. */
   trustedProxies: readonly string[];
+  /** The URL of the catalogue of errors, for the `type` of problems. */
+  errorPage?: string | undefined;
 }
 
 /**
@@ -50,6 +52,7 @@ export function createApp(parts: AppParts): Express {
   app.set("case sensitive routing", true);
   app.set("query parser", "simple");
   app.set("trust proxy", parts.trustedProxies.length === 0 ? false : [...parts.trustedProxies]);
+  app.locals.errorPage = parts.errorPage;
 
   app.use(identify, observeRequests(parts.logger, parts.observe), securityHeaders);
   if (parts.allowedOrigins.length > 0) app.use(crossOrigin(parts.allowedOrigins));

@@ -41,8 +41,8 @@ interface Exchange {
   response: ServerResponse;
 }
 
-/** Serves HTTP at host:port. Rejects where the port is in use. */
-export async function listenHttp(handle: RequestListener, address: string): Promise<HttpListener> {
+/** Serves HTTP at host:port; `errorPage` as in `problemOf`. Rejects where the port is in use. */
+export async function listenHttp(handle: RequestListener, address: string, errorPage?: string): Promise<HttpListener> {
   let closing = false;
   let closed = false;
   const exchanges = new WeakMap<Duplex, Exchange[]>();
@@ -61,7 +61,7 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
   const reject = (socket: Duplex, reason: Reason) => {
-    if (socket.writable && mayAnswer(running(exchanges.get(socket)))) sendProblem(socket, reason);
+    if (socket.writable && mayAnswer(running(exchanges.get(socket)))) sendProblem(socket, reason, errorPage);
     else socket.destroy();
   };
   server.on("connect", (_request, socket) => reject(socket, "MethodNotAllowed"));
@@ -106,9 +106,9 @@ const REASONS_OF_CODES: Record<string, Reason> = {
 /**
  * Answers input that is no HTTP request, or not a complete one in time; the application never receives it.
  */
-function sendProblem(socket: Duplex, reason: Reason): void {
+function sendProblem(socket: Duplex, reason: Reason, errorPage: string | undefined): void {
   const requestId = randomUUID();
-  const problem = problemOf(new AppError(reason), requestId);
+  const problem = problemOf(new AppError(reason), requestId, errorPage);
   const body = JSON.stringify(problem);
   const head = [
     `HTTP/1.1 ${problem.status} ${reason}`,

@@ -2,11 +2,14 @@ import { AppError, REASONS } from "@countersign/core";
 import type { Problem } from "@countersign/http-api/resources.ts";
 import type { ErrorRequestHandler, Response } from "express";
 
-/** Returns the problem document of an error. */
-export function problemOf(error: AppError, requestId: string): Problem {
+/**
+ * Returns the problem document of an error. Its `type` is the entry in the catalogue (docs/errors.md)
+ * where `errorPage` is the URL of that.
+ */
+export function problemOf(error: AppError, requestId: string, errorPage?: string): Problem {
   const { http, title } = REASONS[error.reason];
   const problem: Problem = {
-    type: `urn:countersign:error:${error.reason}`,
+    type: errorPage ? `${errorPage}#${error.reason.toLowerCase()}` : `urn:countersign:error:${error.reason}`,
     title,
     status: http,
     detail: error.detail,
@@ -22,7 +25,7 @@ export function problemOf(error: AppError, requestId: string): Problem {
 
 /** Sends an error as problem+json with its headers. */
 export function sendProblem(response: Response, error: AppError): void {
-  const problem = problemOf(error, response.locals.requestId as string);
+  const problem = problemOf(error, response.locals.requestId as string, response.app.locals.errorPage);
   // For the log.
   response.locals.reason = problem.error;
   response.locals.rule = problem.reason;

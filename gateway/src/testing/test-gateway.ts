@@ -35,6 +35,7 @@ export interface TestGatewayOptions {
   observe?: ObserveRequest;
   chainNodes?: Record<string, ChainNode> | Watched<ChainNodes>;
   chainRequestsPerMinute?: number;
+  errorPage?: string;
 }
 
 const nodesOf = (nodes: TestGatewayOptions["chainNodes"] = {}): ChainNodes | Watched<ChainNodes> =>
@@ -59,6 +60,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
     }),
     pages: [...createPages({ openApi, asyncApi: createAsyncApi(openApi) }), ...(options.pages ?? [])],
     verifier: fakeVerifier,
+    errorPage: options.errorPage,
     logger,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stopping: stopping.signal,
