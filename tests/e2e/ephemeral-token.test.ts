@@ -71,7 +71,7 @@ describe("the ephemeral token of a request that is over", () => {
     const abort = new AbortController();
     const following = (async () => {
       for await (const { type, data } of owner.client.events({ signal: abort.signal, lastEventId: "0" })) {
-        if (data.id === idOf(newDevice)) seen.push(type);
+        if ("id" in data && data.id === idOf(newDevice)) seen.push(type);
       }
     })();
     await expect.poll(() => seen).toEqual(["two-factor.requested"]);

@@ -1,4 +1,5 @@
 import type { AccountEvent, CountersignClient } from "@countersign/client";
+import { ACCOUNT_EVENTS } from "@countersign/http-api/events.ts";
 import { describe, expect, it } from "vitest";
 import { chainName, logIn, newPhone, secondPhone, signUpPerson, stack } from "../support/person.ts";
 import { call } from "../support/raw-request.ts";
@@ -79,7 +80,7 @@ describe("the account's events", () => {
       const login = await logIn(email);
       const started = performance.now();
       const { twoFactorAuth } = await newPhone().client.requestTwoFactor({ login, chainName });
-      const received = () => listening.seen.find(({ data }) => data.id === twoFactorAuth.id);
+      const received = () => listening.seen.find(({ data }) => "id" in data && data.id === twoFactorAuth.id);
       await expect.poll(received, { interval: 5, timeout: 3_000 }).toMatchObject({ type: "two-factor.requested" });
       took.push(received()!.at - started);
     }
@@ -92,7 +93,8 @@ describe("the account's events", () => {
   it("are complete when a client reconnects", async () => {
     const { client } = await signUpPerson();
     // Events of the sign-up may still come when the first listener connects.
-    const updates = ({ seen }: ReturnType<typeof listen>) => seen.filter(({ data }) => data.change === "changed");
+    const updates = ({ seen }: ReturnType<typeof listen>) =>
+      seen.filter(({ data }) => "change" in data && data.change === "changed");
     const first = listen(client);
     await new Promise((resolve) => setTimeout(resolve, 500));
     await client.updateDevice({ name: "0" });
@@ -118,6 +120,11 @@ describe("the account's events", () => {
     expect(added.data).toMatchObject({ publicKey: client.deviceKey.publicKey, algorithm: "ES256", chainName });
     expect(added.data.occurredAt).toMatch(/Z$/);
     expect(seen.find(({ type }) => type === "device.updated")?.data).toMatchObject({ change: "registered" });
+    // The shapes that the client's types and the documentation come from.
+    for (const { type, data } of seen) {
+      if (type === "unknown") throw new Error("an event that the client does not know");
+      expect(ACCOUNT_EVENTS[type].parse(data)).toEqual(data);
+    }
     await stop();
   });
 

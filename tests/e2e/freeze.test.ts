@@ -61,7 +61,7 @@ describe("a stolen phone", () => {
     const abort = new AbortController();
     void (async () => {
       for await (const { type, data } of owner.client.events({ signal: abort.signal, lastEventId: "0" }))
-        if (type.startsWith("time-lock.")) events.push(`${type} ${data.operation}`);
+        if ("operation" in data) events.push(`${type} ${data.operation}`);
     })().catch(() => undefined);
     await owner.client.freeze();
     const asked = await stolen.client.unfreeze().then(

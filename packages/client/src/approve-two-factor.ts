@@ -27,7 +27,9 @@ const TRIES = 3;
 const pathOf = (id: string): string => `/device/v1/2fa/${encodeURIComponent(id)}`;
 
 export async function getTwoFactor(session: ClientSession, id: string): Promise<TwoFactorAuth> {
-  return (await session.send<{ twoFactorAuth: TwoFactorAuth }>({ method: "GET", path: pathOf(id) })).twoFactorAuth;
+  return (
+    await session.send<{ twoFactorAuth: TwoFactorAuth }>({ operation: "twoFactor", method: "GET", path: pathOf(id) })
+  ).twoFactorAuth;
 }
 
 /** Approves a 2FA request after checking that its message is what the person agrees to. */
@@ -38,10 +40,14 @@ export async function approveTwoFactor(
   approval: TwoFactorApproval,
 ): Promise<void> {
   const approve = (name: string, body: object): Promise<void> =>
-    session.send({ method: "POST", path: `${pathOf(name)}/approve`, body });
+    session.send({ operation: "approveTwoFactor", method: "POST", path: `${pathOf(name)}/approve`, body });
   if ("txId" in approval) return approve(id, { txId: approval.txId });
 
-  const { account } = await session.send<{ account: Account }>({ method: "GET", path: "/account/v1/me" });
+  const { account } = await session.send<{ account: Account }>({
+    operation: "me",
+    method: "GET",
+    path: "/account/v1/me",
+  });
   let checked: KeyAddition | undefined;
   for (let tries = 1; ; tries++) {
     const auth = await getTwoFactor(session, id);

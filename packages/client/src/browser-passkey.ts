@@ -1,4 +1,4 @@
-import { base64urlToBytes, bytesToBase64url, bytesToHex, parsePublicKey } from "@countersign/keys";
+import { base64urlToBytes, bytesToBase64url, bytesToHex, canonicalPublicKey } from "@countersign/keys";
 import type { Passkey } from "./resources.ts";
 
 /** The part of `navigator.credentials` that is used; a substitute may be given instead. */
@@ -90,7 +90,7 @@ export async function createBrowserPasskey(options: {
   })) as NewCredential | null;
   const spki = bytesToHex(bytesOf(created?.response.getPublicKey?.(), "public key"));
   if (!spki.startsWith(SPKI_PREFIX)) throw new PasskeyUnavailableError("the browser made a key that is not of P-256");
-  const { publicKey } = parsePublicKey(spki.slice(SPKI_PREFIX.length));
+  const { publicKey } = canonicalPublicKey({ algorithm: "ES256", publicKey: spki.slice(SPKI_PREFIX.length) });
   const credentialId = bytesToBase64url(bytesOf(created?.rawId, "credential id"));
   return browserPasskey({ ...options, publicKey, credentialId, credentials });
 }

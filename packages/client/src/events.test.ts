@@ -69,7 +69,10 @@ describe("events", () => {
       () => problem(503, "Unavailable"),
       (signal) => stream(["id: 10\nevent: b\ndata: {}\n\n"], signal),
     );
-    expect((await take(events, 2)).map(({ type }) => type)).toEqual(["a", "b"]);
+    expect(await take(events, 2)).toEqual([
+      { id: "3", type: "unknown", name: "a", data: {} },
+      { id: "10", type: "unknown", name: "b", data: {} },
+    ]);
     expect(seen.map((headers) => headers.get("last-event-id"))).toEqual(["2", "3", "9", "9"]);
   });
 

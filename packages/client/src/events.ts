@@ -1,17 +1,46 @@
+import type { AccountEventData } from "@countersign/http-api/events.ts";
 import { ProblemError } from "./problem-error.ts";
 import { readServerSentEvents } from "./server-sent-events.ts";
 import { sleep } from "./sleep.ts";
 
-/** One event of the account. */
-export interface AccountEvent {
-  /** The id to resume from. */
-  id: string;
-  /** "two-factor.requested", "key.added" and so on. */
-  type: string;
-  /** Ids and states; the other methods return the resources themselves. */
-  data: Record<string, unknown>;
+/**
+ * One event of the account. Its `type` says which `data` it has; `data` holds ids and states only, the other
+ * methods return the resources themselves. Events of a later server are of type `unknown`.
+ * @example
+ * const show = (event: AccountEvent) => (event.type === "device.updated" ? event.data.deviceId : event.id);
+ */
+export type AccountEvent =
+  | {
+      [Type in keyof AccountEventData]: { id: string; type: Type; data: AccountEventData[Type] };
+    }[keyof AccountEventData]
+  | { id: string; type: "unknown"; name: string; data: Record<string, unknown> };
+
+/** Known types: the compiler compares them with the list of the server. */
+const KNOWN: Record<keyof AccountEventData, true> = {
+  "two-factor.requested": true,
+  "two-factor.approved": true,
+  "two-factor.rejected": true,
+  "two-factor.expired": true,
+  "two-factor.finished": true,
+  "two-factor.failed": true,
+  "key.added": true,
+  "key.revoked": true,
+  "key.discovered": true,
+  "chain.alert": true,
+  "time-lock.started": true,
+  "time-lock.cancelled": true,
+  "device.updated": true,
+  "account.updated": true,
+  "session.ended": true,
+  "stream.reset": true,
+};
+
+function toEvent(id: string, name: string, data: Record<string, unknown>): AccountEvent {
+  if (Object.hasOwn(KNOWN, name)) return { id, type: name, data } as unknown as AccountEvent;
+  return { id, type: "unknown", name, data };
 }
 
+/** Options of `client.events`. */
 export interface EventOptions {
   /** The id of the last event that was received; without it the stream starts now. */
   lastEventId?: string;
@@ -24,7 +53,7 @@ export interface EventOptions {
   silenceMs?: number;
 }
 
-type Open = (headers: Record<string, string>, signal: AbortSignal) => Promise<Response>;
+type Open = (headers: Record<string, string>, signal: AbortSignal) => Promise<AsyncIterable<string>>;
 
 const SILENCE_MS = 45_000;
 const FIRST_RETRY_MS = 1_000;
@@ -50,12 +79,12 @@ export async function* followEvents(open: Open, options: EventOptions): AsyncGen
     try {
       const alive = deadline(options.silenceMs ?? SILENCE_MS, abort);
       try {
-        const response = await open(lastEventId === "" ? {} : { "last-event-id": lastEventId }, connection.signal);
-        for await (const message of readServerSentEvents(response, alive.renew)) {
+        const text = await open(lastEventId === "" ? {} : { "last-event-id": lastEventId }, connection.signal);
+        for await (const message of readServerSentEvents(text, alive.renew)) {
           failures = 0;
           retryMs = message.retryMs ?? retryMs;
           lastEventId = message.id ?? lastEventId;
-          if (message.data !== "") yield { id: lastEventId, type: message.type, data: JSON.parse(message.data) };
+          if (message.data !== "") yield toEvent(lastEventId, message.type, JSON.parse(message.data));
         }
       } finally {
         alive.stop();

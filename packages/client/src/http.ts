@@ -1,9 +1,14 @@
-import { toProblemError } from "./problem-error.ts";
-
-export type Fetch = typeof globalThis.fetch;
+import { abortReason, withDeadline } from "@countersign/flow";
+import type { CorrectedClock } from "./clock.ts";
+import { type EventTransport, type Fetch, fetchEvents } from "./event-transport.ts";
+import { ProblemError, toProblemError } from "./problem-error.ts";
+import { type Operation, RETRY_RULES, type RetryRule, retryWaitMs } from "./retry.ts";
+import { sleep } from "./sleep.ts";
 
 /** One request of the API. */
 export interface ApiRequest {
+  /** Its row of the retry rules. */
+  operation: Operation;
   method: "GET" | "POST" | "PUT" | "DELETE";
   path: string;
   body?: unknown;
@@ -15,47 +20,85 @@ export interface ApiRequest {
 
 /** The longest wait for an answer, in milliseconds: a sign-up waits for the chain. */
 const TIMEOUT_MS = 30_000;
+/** Three of them fit in the time for which a refresh token may be repeated. */
+const REFRESH_TIMEOUT_MS = 8_000;
 
 /** Sends requests and reads answers. Rejects with ProblemError for every answer that is not a success. */
 export class ApiTransport {
   readonly #baseUrl: string;
   readonly #fetch: Fetch;
+  readonly #events: EventTransport;
+  readonly #clock: CorrectedClock;
 
-  constructor(baseUrl: string, fetch: Fetch) {
+  constructor(baseUrl: string, fetch: Fetch, clock: CorrectedClock, events: EventTransport = fetchEvents(fetch)) {
     this.#baseUrl = baseUrl.replace(/\/+$/, "");
     this.#fetch = fetch;
+    this.#events = events;
+    this.#clock = clock;
   }
 
-  async send<Answer>({ method, path, body, accessToken, headers = {}, signal }: ApiRequest): Promise<Answer> {
-    const timeout = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await this.#fetch(this.#baseUrl + path, {
-      method,
-      headers: {
-        accept: "application/json",
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...(accessToken !== undefined && { authorization: `Bearer ${accessToken}` }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+  /** Sends a request, and again by its retry rule where the answer was lost. */
+  async send<Answer>(request: ApiRequest): Promise<Answer> {
+    const named: RetryRule = RETRY_RULES[request.operation];
+    const rule = named === "with-key" && request.headers?.["idempotency-key"] !== undefined ? "repeat" : named;
+    const started = Date.now();
+    for (let count = 1; ; count++) {
+      let waitMs: number | undefined;
+      try {
+        return await this.#sendOnce<Answer>(request, rule === "refresh" ? REFRESH_TIMEOUT_MS : TIMEOUT_MS);
+      } catch (error) {
+        const isGone = rule === "remove" && count > 1 && error instanceof ProblemError && error.status === 404;
+        if (isGone) return undefined as Answer;
+        waitMs = retryWaitMs(error, { rule, count, elapsedMs: Date.now() - started });
+        if (waitMs === undefined || request.signal?.aborted) throw error;
+      }
+      await sleep(waitMs, request.signal);
+      if (request.signal?.aborted) throw abortReason(request.signal);
+    }
+  }
+
+  #sendOnce<Answer>(request: ApiRequest, timeoutMs: number): Promise<Answer> {
+    const { method, path, body, accessToken, headers = {} } = request;
+    return withDeadline(timeoutMs, request.signal, async (signal) => {
+      const response = await this.#fetch(this.#baseUrl + path, {
+        method,
+        headers: {
+          accept: "application/json",
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(accessToken !== undefined && { authorization: `Bearer ${accessToken}` }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal,
+      });
+      this.#clock.note(response.headers.get("date"));
+      if (!response.ok) throw await toProblemError(response);
+      return (response.status === 204 ? undefined : await response.json()) as Answer;
     });
-    if (!response.ok) throw await toProblemError(response);
-    return (response.status === 204 ? undefined : await response.json()) as Answer;
   }
 
-  /** Opens a stream of server-sent events; it lasts until it ends or the signal aborts. */
-  async openEvents(request: Pick<ApiRequest, "path" | "accessToken" | "headers"> & { signal: AbortSignal }) {
+  /** Opens a stream of server-sent events; its text lasts until it ends or the signal aborts. */
+  async openEvents(
+    request: Pick<ApiRequest, "path" | "accessToken" | "headers"> & { signal: AbortSignal },
+  ): Promise<AsyncIterable<string>> {
     const { path, accessToken, headers = {}, signal } = request;
-    const response = await this.#fetch(this.#baseUrl + path, {
+    const answer = await this.#events({
+      url: this.#baseUrl + path,
       headers: {
         accept: "text/event-stream",
         ...(accessToken !== undefined && { authorization: `Bearer ${accessToken}` }),
         ...headers,
       },
-      cache: "no-store",
       signal,
     });
-    if (!response.ok) throw await toProblemError(response);
-    return response;
+    this.#clock.note(answer.header("date"));
+    if (answer.status === 200) return answer.text;
+    let document = "";
+    for await (const piece of answer.text) document += piece;
+    throw await toProblemError({
+      status: answer.status,
+      headers: { get: answer.header },
+      json: async () => JSON.parse(document),
+    });
   }
 }

@@ -6,10 +6,18 @@ export {
   type PasskeyCredentials,
   PasskeyUnavailableError,
 } from "./browser-passkey.ts";
+export type { ServerClock } from "./clock.ts";
 export { type ClientOptions, CountersignClient } from "./countersign-client.ts";
+export { browserCredentials, type CredentialStore, type TextStorage } from "./credential-store.ts";
+export {
+  type DescribedArgument,
+  type DescribedNetwork,
+  describeTransaction,
+  type TransactionDescription,
+} from "./describe-transaction.ts";
+export { type EventAnswer, type EventTransport, type Fetch, fetchEvents } from "./event-transport.ts";
 export type { AccountEvent, EventOptions } from "./events.ts";
 export { FRESH_LOGIN_MAX_AGE_SECONDS, type FreshLoginOptions, withFreshLogin } from "./fresh-login.ts";
-export type { Fetch } from "./http.ts";
 export {
   describeKeyAddition,
   type KeyAddition,
@@ -18,11 +26,13 @@ export {
   readKeyAddition,
   type ShownTwoFactor,
 } from "./key-addition.ts";
+export type { LockManager } from "./locks.ts";
 export { type MatchingCodeInput, matchingCode, sameMatchingCode } from "./matching-code.ts";
 export type { RequestTwoFactorOptions } from "./new-device.ts";
-export { type FieldProblem, ProblemError, SessionEndedError } from "./problem-error.ts";
+export { type FieldProblem, ProblemError, type ProblemReason, SessionEndedError } from "./problem-error.ts";
 export { type RecoverDeviceOptions, recoverDevice } from "./recover-device.ts";
 export type * from "./resources.ts";
+export { type Operation, RETRY_RULES, type RetryRule } from "./retry.ts";
 export {
   type DeviceRevocation,
   type KeyRevocation,
@@ -53,8 +63,10 @@ export {
   type SentTransaction,
   sendTransaction,
   TransactionFailedError,
+  type TransactionStep,
   type WaitForTransactionOptions,
   waitForTransaction,
 } from "./send-transaction.ts";
+export type { SessionState, SessionView } from "./session-state.ts";
 export type { ChallengeOptions, SignUpOptions } from "./sign-in.ts";
 export { signTransaction } from "./sign-transaction.ts";

@@ -45,8 +45,6 @@ describe("readKeyAddition", () => {
     ["members in another order", { arguments: [`{"value":"${publicKey}","type":"String"}`, curveArgument] }],
     ["a member twice", { arguments: [keyArgument, '{"type":"Bool","value":true,"value":false}'] }],
     ["text for a Bool", { arguments: [keyArgument, '{"type":"Bool","value":"false"}'] }],
-    ["the other curve", { arguments: [keyArgument, '{"type":"Bool","value":true}'] }],
-    ["a point of no curve", { arguments: [keyArgument.replace(publicKey, "11".repeat(64)), curveArgument] }],
     ["two authorizers", { authorizers: [ADDRESS, "179b6b1cb6755e31"] }],
     ["nobody who authorizes", { authorizers: [] }],
     ["another account that proposes", { proposalKey: { address: "179b6b1cb6755e31", keyId: 0, sequenceNumber: 0n } }],

@@ -92,13 +92,10 @@ describe("the matching code", () => {
       FEW,
     ));
 
-  it("has one value for every spelling of keys and ids", async () => {
+  it("has one value for every spelling of ids", async () => {
     const { algorithm, publicKey } = pool.ES256![0]!;
     const deviceKey = pool.EdDSA![0]!;
     const code = await matchingCode({ ...request, accountKey: { algorithm, publicKey }, deviceKey });
-    for (const spelling of [publicKey.toUpperCase(), `0x${publicKey}`, `04${publicKey}`]) {
-      expect(await matchingCode({ ...request, accountKey: { algorithm, publicKey: spelling }, deviceKey })).toBe(code);
-    }
     const upper = { accountId: request.accountId.toUpperCase(), twoFactorId: request.twoFactorId.toUpperCase() };
     expect(await matchingCode({ ...upper, accountKey: { algorithm, publicKey }, deviceKey })).toBe(code);
   });
@@ -118,17 +115,20 @@ describe("the matching code", () => {
       FEW,
     ));
 
-  it("of bytes that are not a key is a PublicKeyError", () =>
-    fc.assert(
-      fc.asyncProperty(accountKeys, fc.nat(511), async (accountKey, bit) => {
-        const bytes = Buffer.from(accountKey.publicKey, "hex");
-        bytes[bit >> 3]! ^= 1 << (bit & 7);
-        const changed = { ...accountKey, publicKey: bytes.toString("hex") };
-        await expect(matchingCode({ ...request, accountKey: changed, deviceKey: accountKey })).rejects.toThrow(
-          "not a point",
-        );
-      }),
-    ));
+  it.each<[string, (publicKey: string) => string]>([
+    ["upper case", (publicKey) => publicKey.toUpperCase()],
+    ["a prefix", (publicKey) => `0x${publicKey}`],
+    ["the uncompressed form", (publicKey) => `04${publicKey}`],
+    ["a digit less", (publicKey) => publicKey.slice(1)],
+    ["another letter", (publicKey) => publicKey.replace(/.$/, "g")],
+    ["nothing", () => ""],
+  ])("of a key that is not in canonical form is a PublicKeyError: %s", async (_, change) => {
+    const [accountKey] = pool.ES256!;
+    const changed = { ...accountKey!, publicKey: change(accountKey!.publicKey) };
+    await expect(matchingCode({ ...request, accountKey: changed, deviceKey: accountKey! })).rejects.toThrow(
+      "not a public key in canonical form",
+    );
+  });
 });
 
 describe("comparing codes", () => {

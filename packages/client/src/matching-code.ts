@@ -1,4 +1,4 @@
-import { type PublicKey, parsePublicKey } from "@countersign/keys";
+import { canonicalPublicKey, type PublicKey } from "@countersign/keys";
 import { pbkdf2Async } from "@noble/hashes/pbkdf2.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 
@@ -66,8 +66,8 @@ async function pbkdf2(password: Uint8Array<ArrayBuffer>, salt: Uint8Array<ArrayB
 const lines = (texts: string[]): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(texts.map((text) => `${text}\n`).join(""));
 
-function canonical({ algorithm, publicKey }: PublicKey): string {
-  const key = parsePublicKey(publicKey, algorithm);
+function canonical(given: PublicKey): string {
+  const key = canonicalPublicKey(given);
   return `${key.algorithm} ${key.publicKey}`;
 }
 

@@ -1,6 +1,8 @@
+import { throwIfAborted } from "@countersign/flow";
 import type { ApiTransport } from "./http.ts";
 import { ProblemError } from "./problem-error.ts";
 import type { DeviceAttributes, Login, SignedIn, TwoFactorRequested, UserKey } from "./resources.ts";
+import { isAnswerLost } from "./retry.ts";
 import { sleep } from "./sleep.ts";
 import { userKeyBody } from "./user-key.ts";
 
@@ -22,6 +24,7 @@ export function requestTwoFactor(
   { login, chainName, device, idempotencyKey }: RequestTwoFactorOptions,
 ): Promise<TwoFactorRequested> {
   return transport.send({
+    operation: "requestTwoFactor",
     method: "POST",
     path: "/auth/v1/signin/2fa",
     body: {
@@ -40,6 +43,7 @@ export const finishTwoFactor = (
   signal?: AbortSignal,
 ): Promise<SignedIn> =>
   transport.send({
+    operation: "finishTwoFactor",
     method: "POST",
     path: "/auth/v1/signin/2fa/finish",
     body: { twoFactorAuthRequestId: id },
@@ -47,13 +51,9 @@ export const finishTwoFactor = (
     signal,
   });
 
-/** Returns whether fetch failed without an answer, or our own timeout ended it. */
-const isUnreachable = (error: unknown): boolean =>
-  error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
-
 /** Returns the milliseconds until the next attempt; undefined where the answer is final. */
 function askAgainMs(error: unknown): number | undefined {
-  if (!(error instanceof ProblemError)) return isUnreachable(error) ? UNREACHABLE_MS : undefined;
+  if (!(error instanceof ProblemError)) return isAnswerLost(error) ? UNREACHABLE_MS : undefined;
   const waits = error.error === "TwoFactorAuthPending" || error.status === 429;
   if (!waits && error.status < 500) return undefined;
   const least = waits ? ASK_AGAIN_MS : UNREACHABLE_MS;
@@ -66,12 +66,12 @@ export async function waitForTwoFactor(
   signal: AbortSignal | undefined,
 ): Promise<SignedIn> {
   for (;;) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     let waitMs: number | undefined;
     try {
       return await finish();
     } catch (error) {
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       waitMs = askAgainMs(error);
       if (waitMs === undefined) throw error;
     }

@@ -1,27 +1,44 @@
+import type { Problem } from "@countersign/http-api/resources.ts";
+
+/**
+ * The codes of errors: the closed list of this version's server, and any other text, since a later one may
+ * have more. Code must treat an unknown one by its `status`.
+ * @example const isFrozen = (reason: ProblemReason) => reason === "AccountFrozen";
+ */
+export type ProblemReason = Problem["error"] | "Unknown" | (string & {});
+
 /** One field that the server rejected. */
 export interface FieldProblem {
+  /** Where in the body (RFC 6901), such as `/userKey/publicKey`. */
   pointer: string;
+  /** Its problem, in English. */
   detail: string;
 }
 
-/** The server's error answer: a problem document (RFC 9457). */
+/**
+ * The server's error answer: a problem document (RFC 9457).
+ * @example
+ * const isFrozen = (error: unknown) => error instanceof ProblemError && error.error === "AccountFrozen";
+ */
 export class ProblemError extends Error {
   override readonly name: string = "ProblemError";
   /** HTTP status. */
   readonly status: number;
-  /** The stable code, such as `PleaseRegisterKey`. */
-  readonly error: string;
+  /** The stable code, such as `PleaseRegisterKey`; `Unknown` where the answer was no problem document. */
+  readonly error: ProblemReason;
   /** For SigningRefused: the rule that rejected; "" otherwise. */
   readonly reason: string;
+  /** One sentence for every error of this code, in English. */
   readonly title: string;
+  /** The problem of this request, in English. */
   readonly detail: string;
   /** For the server's logs. */
   readonly requestId: string;
+  /** For InvalidRequest: the fields that are wrong. */
   readonly errors: FieldProblem[];
-  /**
-   * For TimeLockRequired: when the same request is granted (ISO 8601), and the time lock's id; "" otherwise.
-   */
+  /** For TimeLockRequired: when the same request is granted (ISO 8601); "" otherwise. See `client.clock`. */
   readonly availableAt: string;
+  /** For TimeLockRequired: the id of the time lock, to cancel it; "" otherwise. */
   readonly timeLockId: string;
   /** From Retry-After, if there was one. */
   readonly retryAfterSeconds: number | undefined;
@@ -48,6 +65,8 @@ export class ProblemError extends Error {
 /**
  * The session is over: it was ended, has expired, or its refresh token is of no use any more. The client has
  * dropped the tokens; only signing in opens another session.
+ * @example
+ * const isOver = (error: unknown) => error instanceof SessionEndedError;
  */
 export class SessionEndedError extends ProblemError {
   override readonly name = "SessionEndedError";
@@ -55,8 +74,15 @@ export class SessionEndedError extends ProblemError {
 
 const SESSION_ENDED: ReadonlySet<unknown> = new Set(["SessionEnded", "InvalidRefreshToken", "RefreshTokenReused"]);
 
+/** The part of a response that an error is made of. */
+export interface ErrorAnswer {
+  status: number;
+  headers: { get(name: string): string | null };
+  json(): Promise<unknown>;
+}
+
 /** Makes the error of an answer that is not a success, also where its body is no problem document. */
-export async function toProblemError(response: Response): Promise<ProblemError> {
+export async function toProblemError(response: ErrorAnswer): Promise<ProblemError> {
   const document = await response.json().catch(() => ({}));
   const members = typeof document === "object" && document !== null ? (document as Record<string, unknown>) : {};
   const Kind = response.status === 401 && SESSION_ENDED.has(members.error) ? SessionEndedError : ProblemError;

@@ -1,4 +1,4 @@
-import { type AccessApi, createAccessApi } from "@countersign/flow";
+import { type AccessApi, createAccessApi, throwIfAborted } from "@countersign/flow";
 import type { CountersignClient } from "./countersign-client.ts";
 import { ProblemError, SessionEndedError } from "./problem-error.ts";
 import type { Device, Key } from "./resources.ts";
@@ -148,7 +148,7 @@ async function revokeKey(
     }
     key.state = "revoked";
   } catch (error) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     if (!(error instanceof Error) || error instanceof SessionEndedError) throw error;
     noteFailure(key, error);
     return;

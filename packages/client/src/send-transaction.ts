@@ -9,15 +9,20 @@ import {
   type FlowTransaction,
   type HybridCustodyNetwork,
   MAX_COMPUTATION,
+  sleepUnlessAborted,
   type TransactionPayload,
   type TransactionResult,
+  throwIfAborted,
   transactionId,
+  withDeadline,
 } from "@countersign/flow";
 import type { CountersignClient } from "./countersign-client.ts";
+import { describeTransaction, type TransactionDescription } from "./describe-transaction.ts";
 import { ProblemError } from "./problem-error.ts";
+import { isAnswerLost } from "./retry.ts";
 import { plainAddress, signTransaction } from "./sign-transaction.ts";
 import { sleep } from "./sleep.ts";
-import { queueOf, type Turn } from "./transaction-queue.ts";
+import { inTurn, type Turn } from "./transaction-queue.ts";
 import { twinIds } from "./transaction-twins.ts";
 
 /** The chain's facts that a client needs. */
@@ -34,8 +39,22 @@ export interface ClientNetwork {
   hybridCustody?: HybridCustodyNetwork;
 }
 
+/**
+ * How far a transaction is. `executed`: the chain has run it and its result will hardly change; `sealed`: it
+ * is final. A transaction that is built again begins at `building` again, with another id.
+ * @example
+ * const show = (step: TransactionStep) => (step.status === "submitted" ? step.id : step.status);
+ */
+export type TransactionStep =
+  | { status: "building" }
+  | { status: "signing"; description: TransactionDescription }
+  | { status: "submitted"; id: string }
+  | { status: "executed" | "sealed"; id: string; result: TransactionResult };
+
+/** Options of `sendTransaction`. */
 export interface SendTransactionOptions {
   network: ClientNetwork;
+  /** The text of the transaction. */
   cadence: string;
   /** Or what makes them of the account's keys, as they are when the transaction is built. */
   args?: readonly CadenceValue[] | ((keys: readonly ChainKey[]) => readonly CadenceValue[]);
@@ -49,6 +68,13 @@ export interface SendTransactionOptions {
    */
   proposer?: "device" | "server";
   /**
+   * Called with the content before anything is signed: an app's own dialog. Where the promise that it returns
+   * is rejected, nothing is signed, and the call rejects with that error.
+   */
+  confirm?: (description: TransactionDescription) => void | Promise<void>;
+  /** Called at each step. */
+  onStatus?: (step: TransactionStep) => void;
+  /**
    * Called with the transaction's id once it is signed and before it is submitted. With the id
    * `waitForTransaction` learns from the chain what became of it, also after an abort or a crash. Where it
    * returns a promise, nothing is submitted before that is fulfilled, nor if it is rejected. Called again,
@@ -57,13 +83,14 @@ export interface SendTransactionOptions {
   onSubmitted?: (id: string) => void | Promise<void>;
   /** Ends the call, also while it waits for its turn; default: 60 s after its turn came. */
   signal?: AbortSignal;
+  /** Default: the REST API of the network's access node. */
   accessApi?: AccessApi;
 }
 
 /** The options of sending one of the service's own templates. */
 export type SendTemplateOptions = Pick<
   SendTransactionOptions,
-  "network" | "address" | "onSubmitted" | "signal" | "accessApi"
+  "network" | "address" | "confirm" | "onStatus" | "onSubmitted" | "signal" | "accessApi"
 >;
 
 export interface SentTransaction {
@@ -95,17 +122,24 @@ export class TransactionFailedError extends Error {
 
 /**
  * Builds a transaction of the account, has it signed by device, server key and paymaster, submits it and
- * waits for the seal. Transactions of one client and chain are built one after another, in the order of the
- * calls, each when the one before has used its sequence number.
+ * waits for the seal. Transactions of one account are built one after another, those of one client in the
+ * order of the calls, each when the one before has used its sequence number; with Web Locks also those of
+ * other tabs.
  *
  * It is built and signed again only when it is certain that the first one has not run and never will: once
  * when somebody else had used its sequence number (another device, through the server key; another page), and
  * when a rotation of the server key overtook it.
  * Errors: ProblemError where the server refuses to sign, TransactionFailedError where the chain refuses.
+ * @example
+ * const { id } = await sendTransaction(client, { network, cadence, args, onStatus: console.log });
  */
 export function sendTransaction(client: CountersignClient, options: SendTransactionOptions): Promise<SentTransaction> {
-  const queue = queueOf(client, options.network.chainName);
-  return queue.run((turn) => sendInTurn(client, options, turn), options.signal);
+  const { network, signal } = options;
+  const address = async () => options.address ?? (await cadenceAddress(client, network.chainName));
+  const find = async () => `0x${plainAddress(await address())}`;
+  return inTurn(client, { chainName: network.chainName, address: find, signal }, (turn) =>
+    sendInTurn(client, options, turn),
+  );
 }
 
 /** Sends one of the service's templates: the server key proposes. Errors: as `sendTransaction`. */
@@ -117,8 +151,11 @@ export const sendTemplate = (
 /** The options of `waitForTransaction`. */
 export interface WaitForTransactionOptions {
   network: Pick<ClientNetwork, "accessNode">;
+  /** Called when it is executed, and when it is sealed. */
+  onStatus?: (step: TransactionStep) => void;
   /** Ends the wait; default: after 60 s. */
   signal?: AbortSignal;
+  /** Default: the REST API of the network's access node. */
   accessApi?: AccessApi;
 }
 
@@ -127,14 +164,48 @@ export interface WaitForTransactionOptions {
  * or a crash.
  * Errors: TransactionFailedError where the chain refused it; the signal's reason when it aborts. A
  * transaction that never comes to the chain looks the same as one that is late, so the wait for it ends with
- * the signal.
+ * the signal. An access node that does not answer is asked again.
+ * @example const { result } = await waitForTransaction(id, { network, signal });
  */
 export async function waitForTransaction(
   id: string,
-  { network, signal = AbortSignal.timeout(SEAL_TIMEOUT_MS), accessApi }: WaitForTransactionOptions,
+  { network, onStatus, signal, accessApi }: WaitForTransactionOptions,
 ): Promise<SentTransaction> {
   const access = accessApi ?? createAccessApi({ baseUrl: network.accessNode });
-  return succeeded(id, await access.waitForSeal(id, { signal }));
+  return withTimeLimit(signal, async (limit) => {
+    const onExecuted = (result: TransactionResult) => onStatus?.({ status: "executed", id, result });
+    const result = await waitForSeal(access, id, { signal: limit, onExecuted });
+    onStatus?.({ status: "sealed", id, result });
+    return succeeded(id, result);
+  });
+}
+
+/** Does work until the caller's signal aborts; without one, for as long as a seal may take. */
+const withTimeLimit = <Result>(
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> => (signal ? work(signal) : withDeadline(SEAL_TIMEOUT_MS, undefined, work));
+
+/** Waits for the seal, also across answers of the node that were lost. */
+async function waitForSeal(
+  access: AccessApi,
+  id: string,
+  { signal, onExecuted }: { signal: AbortSignal; onExecuted: (result: TransactionResult) => void },
+): Promise<TransactionResult> {
+  let executed = false;
+  const onceExecuted = (result: TransactionResult) => {
+    if (!executed) onExecuted(result);
+    executed = true;
+  };
+  for (;;) {
+    try {
+      return await access.waitForSeal(id, { signal, onExecuted: onceExecuted });
+    } catch (error) {
+      throwIfAborted(signal);
+      if (!isAnswerLost(error)) throw error;
+    }
+    await sleepUnlessAborted(SUBMIT_AGAIN_MS, signal);
+  }
 }
 
 async function sendInTurn(
@@ -142,15 +213,23 @@ async function sendInTurn(
   options: SendTransactionOptions,
   turn: Turn,
 ): Promise<SentTransaction> {
-  const { network } = options;
-  const access = options.accessApi ?? createAccessApi({ baseUrl: network.accessNode });
-  const signal = options.signal ?? AbortSignal.timeout(SEAL_TIMEOUT_MS);
-  const address = plainAddress(options.address ?? (await cadenceAddress(client, network.chainName)));
+  const access = options.accessApi ?? createAccessApi({ baseUrl: options.network.accessNode });
+  return withTimeLimit(options.signal, (signal) => sendUntilRun(client, { ...options, signal }, access, turn));
+}
+
+async function sendUntilRun(
+  client: CountersignClient,
+  options: SendTransactionOptions & { signal: AbortSignal },
+  access: AccessApi,
+  turn: Turn,
+): Promise<SentTransaction> {
+  const { signal } = options;
+  const address = plainAddress(turn.address);
   let rebuilt = false;
   for (;;) {
     const attempt: Attempt = { serverKeyId: undefined, isStale: false };
     try {
-      return await sendOnce(client, { ...options, address, signal }, access, attempt, turn);
+      return await sendOnce(client, { ...options, address }, access, attempt, turn);
     } catch (error) {
       if (signal.aborted) throw error;
       if (attempt.isStale && !rebuilt) {
@@ -192,7 +271,8 @@ async function sendOnce(
   attempt: Attempt,
   turn: Turn,
 ): Promise<SentTransaction> {
-  const { network, address, signal, args = [] } = options;
+  const { network, address, signal, args = [], onStatus } = options;
+  onStatus?.({ status: "building" });
   const [block, keys] = await Promise.all([access.latestSealedBlock(signal), access.accountKeys(address, signal)]);
   const own = deviceKeyOf(keys, address, client.deviceKey.publicKey);
   const proposer = options.proposer === "server" ? serverKeyOf(keys, address) : own;
@@ -206,13 +286,18 @@ async function sendOnce(
     payer: plainAddress(network.paymaster),
     authorizers: [address],
   };
+  const description = describeTransaction(payload, network);
+  await options.confirm?.(description);
+  throwIfAborted(signal);
+  onStatus?.({ status: "signing", description });
   const transaction = await signTransaction(client, payload, network.chainName, own.index);
   attempt.serverKeyId = transaction.payloadSignatures.find(({ keyId }) => keyId !== own.index)?.keyId;
   await options.onSubmitted?.(transactionId(transaction));
-  signal.throwIfAborted();
+  throwIfAborted(signal);
+  onStatus?.({ status: "submitted", id: transactionId(transaction) });
   const timer = setTimeout(turn.release, MAX_TURN_MS);
   try {
-    return await submitAndWait(access, transaction, signal, attempt, turn);
+    return await submitAndWait(access, transaction, { signal, ...(onStatus && { onStatus }) }, attempt, turn);
   } finally {
     clearTimeout(timer);
   }
@@ -221,12 +306,15 @@ async function sendOnce(
 async function submitAndWait(
   access: AccessApi,
   transaction: FlowTransaction,
-  signal: AbortSignal,
+  { signal, onStatus }: { signal: AbortSignal; onStatus?: (step: TransactionStep) => void },
   attempt: Attempt,
   turn: Turn,
 ): Promise<SentTransaction> {
   const { proposalKey } = transaction;
-  const onExecuted = ({ statusCode, errorMessage }: TransactionResult) => {
+  const onExecuted = (executed: TransactionResult) => {
+    const { statusCode, errorMessage } = executed;
+    if (!wrongSequenceNumber(executed))
+      onStatus?.({ status: "executed", id: transactionId(transaction), result: executed });
     // A failed one may have been refused before it used its number: then the chain is asked, once it is
     // sealed.
     if (statusCode !== 0 || errorMessage !== "") return;
@@ -234,14 +322,21 @@ async function submitAndWait(
     turn.release();
   };
   const id = await submit(access, transaction, signal);
-  const result = await access.waitForSeal(id, { signal, onExecuted });
+  const result = await waitForSeal(access, id, { signal, onExecuted });
   const numbers = wrongSequenceNumber(result);
-  if (numbers === undefined) return succeeded(id, result);
+  if (numbers === undefined) {
+    onStatus?.({ status: "sealed", id, result });
+    return succeeded(id, result);
+  }
 
   // The payer's signature has another form, under which somebody else may have submitted the same
   // transaction.
   const twin = await executedTwin(access, transaction, signal);
-  if (twin !== undefined) return succeeded(twin, await access.waitForSeal(twin, { signal, onExecuted }));
+  if (twin !== undefined) {
+    const ofTwin = await waitForSeal(access, twin, { signal, onExecuted });
+    onStatus?.({ status: "sealed", id: twin, result: ofTwin });
+    return succeeded(twin, ofTwin);
+  }
   turn.note({ ...proposalKey, sequenceNumber: numbers.expected });
   // A number that is still to come could make the same bytes run later.
   attempt.isStale = numbers.expected > numbers.given;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { fetchEvents } from "./event-transport.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 
 /** Returns the events read from a stream of these pieces. */
@@ -11,8 +12,13 @@ async function read(pieces: (string | Uint8Array)[]): Promise<ServerSentEvent[]>
       controller.close();
     },
   });
+  const answer = fetchEvents(async () => new Response(body))({
+    url: "http://gateway.test",
+    headers: {},
+    signal: new AbortController().signal,
+  });
   const events: ServerSentEvent[] = [];
-  for await (const event of readServerSentEvents(new Response(body), () => undefined)) events.push(event);
+  for await (const event of readServerSentEvents((await answer).text, () => undefined)) events.push(event);
   return events;
 }
 

@@ -19,12 +19,9 @@ const MAX_BUFFERED = 1024 * 1024;
  * https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export async function* readServerSentEvents(
-  response: Response,
+  text: AsyncIterable<string>,
   onBytes: () => void,
 ): AsyncGenerator<ServerSentEvent, void> {
-  if (response.body === null) return;
-  const reader = response.body.getReader();
-  const decoder = new TextDecoder();
   let parsed: ServerSentEvent[] = [];
   const parser = createParser({
     maxBufferSize: MAX_BUFFERED,
@@ -35,16 +32,10 @@ export async function* readServerSentEvents(
       if (error.type === "max-buffer-size-exceeded") throw error;
     },
   });
-  try {
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      onBytes();
-      parser.feed(decoder.decode(value, { stream: true }));
-      yield* parsed;
-      parsed = [];
-    }
-  } finally {
-    await reader.cancel().catch(() => undefined);
+  for await (const piece of text) {
+    onBytes();
+    parser.feed(piece);
+    yield* parsed;
+    parsed = [];
   }
 }

@@ -1,53 +1,147 @@
+import type { CorrectedClock } from "./clock.ts";
+import type { CredentialStore } from "./credential-store.ts";
+import type { AccountEvent } from "./events.ts";
 import type { ApiRequest, ApiTransport } from "./http.ts";
+import type { LockManager } from "./locks.ts";
 import { ProblemError, SessionEndedError } from "./problem-error.ts";
 import type { Credentials } from "./resources.ts";
+import { nextState, type SessionState, type SessionStep, type SessionView } from "./session-state.ts";
+import { claimsOf } from "./token-claims.ts";
+
+/** The parts of its client that a session needs. */
+export interface SessionOptions {
+  transport: ApiTransport;
+  store: CredentialStore;
+  clock: CorrectedClock;
+  locks: LockManager;
+}
+
+const FROZEN: ReadonlySet<string> = new Set(["AccountFrozen", "AccountUnderReview"]);
 
 /**
  * The tokens of a session: kept, sent along, and exchanged for the next pair when the access token has
  * expired. Tokens of a session that the server calls ended are dropped; no other failure drops them.
  */
-export class ClientSession {
-  readonly #transport: ApiTransport;
-  readonly #onCredentials: (credentials: Credentials | undefined) => void;
+export class ClientSession implements SessionView {
+  readonly ready: Promise<void>;
+  readonly #options: SessionOptions;
+  readonly #listeners = new Set<() => void>();
   #credentials: Credentials | undefined;
+  #state: SessionState = "signed-out";
+  #signIns = 0;
+  #loading: Promise<void> | undefined;
   #refreshing: { of: Credentials | undefined; next: Promise<Credentials> } | undefined;
   /** How the last session ended, for the calls that were still under way with its tokens. */
   #ended: SessionEndedError | undefined;
 
-  constructor(
-    transport: ApiTransport,
-    credentials: Credentials | undefined,
-    onCredentials: (credentials: Credentials | undefined) => void,
-  ) {
-    this.#transport = transport;
-    this.#credentials = credentials;
-    this.#onCredentials = onCredentials;
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const { store } = options;
+    const loaded = store.load();
+    if (loaded !== undefined && "then" in loaded) {
+      // Tokens of a sign-in that was faster are newer.
+      const take = (stored: Credentials | undefined) => {
+        if (!this.#credentials) this.#adopt(stored);
+      };
+      this.#loading = loaded.then(take).finally(() => {
+        this.#loading = undefined;
+      });
+      this.#loading.catch(() => undefined);
+    } else this.#adopt(loaded);
+    this.ready = this.#loading ?? Promise.resolve();
+    store.subscribe?.(() => void this.#reload().catch(() => undefined));
   }
 
   get credentials(): Credentials | undefined {
     return this.#credentials;
   }
 
-  /** Takes a new pair, or forgets the old one. */
-  keep(credentials: Credentials | undefined): void {
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get endedBy(): SessionEndedError | undefined {
+    return this.#state === "ended" ? this.#ended : undefined;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  #move(step: SessionStep): void {
+    const next = nextState(this.#state, step);
+    if (next === this.#state) return;
+    this.#state = next;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Takes the pair that the store has, or that another tab has put there. */
+  #adopt(stored: Credentials | undefined): void {
+    const had = this.#credentials;
+    this.#credentials = stored;
+    if (stored === undefined) this.#move("signed-out");
+    else if (had === undefined) this.#move("opened");
+  }
+
+  async #reload(): Promise<void> {
+    const stored = await this.#options.store.load();
+    if (stored?.refreshToken !== this.#credentials?.refreshToken) this.#adopt(stored);
+  }
+
+  /** Takes a new session's pair, or forgets the old one. */
+  async keep(credentials: Credentials | undefined): Promise<void> {
     this.#credentials = credentials;
     this.#ended = undefined;
-    this.#onCredentials(credentials);
+    this.#move(credentials ? "opened" : "signed-out");
+    await this.#options.store.save(credentials);
+  }
+
+  /** Does the work that opens a session, and keeps its tokens. */
+  async open<Opened extends { credentials: Credentials }>(work: () => Promise<Opened>): Promise<Opened> {
+    this.#signIns += 1;
+    this.#move("sign-in");
+    let failed = true;
+    try {
+      const opened = await work();
+      await this.keep(opened.credentials);
+      failed = false;
+      return opened;
+    } finally {
+      this.#signIns -= 1;
+      if (failed && this.#signIns === 0) this.#move("sign-in-failed");
+    }
+  }
+
+  /** Notes that the account is frozen, or is not any more. */
+  note(step: "frozen" | "unfrozen"): void {
+    this.#move(step);
+  }
+
+  /** Notes what an event says of the session and the account. */
+  noteEvent(event: AccountEvent): void {
+    if (event.type === "account.updated" && event.data.change === "frozen") this.#move("frozen");
+    if (event.type === "account.updated" && event.data.change === "unfrozen") this.#move("unfrozen");
   }
 
   /** Sends a request with the access token; refreshes an expired one once. Errors: SessionEndedError. */
   send<Answer>(request: ApiRequest): Promise<Answer> {
-    return this.withAccess((accessToken) => this.#transport.send<Answer>({ ...request, accessToken }));
+    return this.withAccess((accessToken) => this.#options.transport.send<Answer>({ ...request, accessToken }));
   }
 
   async withAccess<Answer>(send: (accessToken: string | undefined) => Promise<Answer>): Promise<Answer> {
-    const used = this.#credentials;
+    if (this.#loading) await this.#loading;
+    let used = this.#credentials;
+    if (used !== undefined && this.#isExpired(used)) used = await this.refresh();
     try {
       return await send(used?.accessToken);
     } catch (error) {
+      this.#noteFreeze(error);
       if (used === undefined) throw error;
-      if (error instanceof SessionEndedError) throw this.#drop(used, error);
-      if (!(error instanceof ProblemError) || error.error !== "AccessTokenExpired") throw error;
+      if (error instanceof SessionEndedError) {
+        // Another tab may have signed in meanwhile, which ended this session.
+        if (!(await this.#hasNewer(used))) throw await this.#drop(used, error);
+      } else if (!(error instanceof ProblemError) || error.error !== "AccessTokenExpired") throw error;
       // The session ended, or the person signed out, while this call was under way.
       if (!this.#credentials) throw this.#ended ?? error;
     }
@@ -56,24 +150,49 @@ export class ClientSession {
     try {
       return await send(current.accessToken);
     } catch (error) {
-      if (error instanceof SessionEndedError) throw this.#drop(current, error);
+      this.#noteFreeze(error);
+      if (error instanceof SessionEndedError) throw await this.#drop(current, error);
       throw error;
     }
   }
 
+  #noteFreeze(error: unknown): void {
+    if (error instanceof ProblemError && FROZEN.has(error.error)) this.#move("frozen");
+  }
+
+  /** Says whether the access token is over by the server's clock; false where that is not known. */
+  #isExpired({ accessToken }: Credentials): boolean {
+    const { clock } = this.#options;
+    const { exp } = claimsOf(accessToken);
+    return clock.isKnown && typeof exp === "number" && exp * 1_000 <= clock.now();
+  }
+
+  /** Returns whether the store has another pair than the one that was used, and takes it. */
+  async #hasNewer(used: Credentials): Promise<boolean> {
+    const stored = await this.#options.store.load();
+    if (stored === undefined || stored.refreshToken === used.refreshToken) return false;
+    if (this.#credentials === used) this.#adopt(stored);
+    return this.#credentials !== undefined && this.#credentials !== used;
+  }
+
   /** Ends the session and forgets its tokens. Succeeds where there is none, or none any more. */
   async signOut(): Promise<void> {
-    if (this.#credentials === undefined) return;
+    if (this.#loading) await this.#loading;
+    if (this.#credentials === undefined) return this.#move("signed-out");
     try {
-      await this.send({ method: "POST", path: "/auth/v1/signout" });
+      await this.send({ operation: "signOut", method: "POST", path: "/auth/v1/signout" });
     } catch (error) {
       // No other session can be meant by a token that the server does not accept.
       if (!(error instanceof ProblemError) || error.status !== 401) throw error;
     }
-    if (this.#credentials !== undefined) this.keep(undefined);
+    if (this.#credentials !== undefined) await this.keep(undefined);
+    this.#move("signed-out");
   }
 
-  /** Exchanges the refresh token for the next pair; calls at the same time share one exchange. */
+  /**
+   * Exchanges the refresh token for the next pair; calls at the same time share one exchange, also those of
+   * other tabs with the same store.
+   */
   refresh(): Promise<Credentials> {
     const used = this.#credentials;
     if (this.#refreshing && this.#refreshing.of === used) return this.#refreshing.next;
@@ -88,27 +207,61 @@ export class ClientSession {
 
   async #exchange(used: Credentials | undefined): Promise<Credentials> {
     if (used === undefined) throw this.#ended ?? new Error("there is no session to refresh");
+    const { locks, store } = this.#options;
+    const work = () => this.#exchangeLocked(used);
+    // A store without a name is this client's alone.
+    if (store.name === "") return work();
+    return (await locks.request(`countersign-refresh/${store.name}`, {}, work)) as Credentials;
+  }
+
+  async #exchangeLocked(used: Credentials): Promise<Credentials> {
+    const { transport, store } = this.#options;
+    if (store.name !== "") {
+      const stored = await store.load();
+      if (stored?.refreshToken !== used.refreshToken) {
+        // Another tab has refreshed, or signed out.
+        if (this.#credentials === used) this.#adopt(stored);
+        if (this.#credentials) return this.#credentials;
+        throw (
+          this.#ended ?? new SessionEndedError(401, { error: "SessionEnded", detail: "another tab signed out" }, null)
+        );
+      }
+    }
     let credentials: Credentials;
     try {
       const body = { refreshToken: used.refreshToken };
       const path = "/auth/v1/token/refresh";
-      ({ credentials } = await this.#transport.send<{ credentials: Credentials }>({ method: "POST", path, body }));
+      ({ credentials } = await transport.send<{ credentials: Credentials }>({
+        operation: "refresh",
+        method: "POST",
+        path,
+        body,
+      }));
     } catch (error) {
-      if (error instanceof SessionEndedError) throw this.#drop(used, error);
+      if (error instanceof SessionEndedError) throw await this.#drop(used, error);
       throw error;
     }
     // After a sign-out or a new sign-in meanwhile, the pair belongs to another session than this client's.
-    if (this.#credentials === used) this.keep(credentials);
+    if (this.#credentials !== used) return credentials;
+    this.#credentials = credentials;
+    await store.save(credentials);
     return credentials;
+  }
+
+  /** Ends this session where the service says so: its stream of events ended for good. */
+  async end(error: SessionEndedError): Promise<void> {
+    if (this.#credentials) await this.#drop(this.#credentials, error);
   }
 
   /**
    * Drops an ended session's tokens, unless another session has replaced them. Returns the error to throw.
    */
-  #drop(used: Credentials, error: SessionEndedError): SessionEndedError {
-    if (this.#credentials === used) {
-      this.keep(undefined);
+  async #drop(used: Credentials, error: SessionEndedError): Promise<SessionEndedError> {
+    if (this.#credentials === used && !(await this.#hasNewer(used)) && this.#credentials === used) {
+      this.#credentials = undefined;
       this.#ended = error;
+      this.#move("ended");
+      await this.#options.store.save(undefined);
     }
     return error;
   }

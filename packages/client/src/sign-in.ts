@@ -24,6 +24,7 @@ export const signUp = (
   accessToken: string | undefined,
 ): Promise<SignedIn> =>
   transport.send({
+    operation: "signUp",
     method: "POST",
     path: "/auth/v1/signup",
     body: { ...login, chainName, userKey: userKeyBody(deviceKey, device) },
@@ -39,6 +40,7 @@ export function requestChallenge(
 ): Promise<Challenge> {
   const { publicKey, algorithm } = deviceKey;
   return transport.send({
+    operation: "requestChallenge",
     method: "POST",
     path: "/auth/v1/signin/challenge",
     body: {

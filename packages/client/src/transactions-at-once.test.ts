@@ -1,12 +1,14 @@
 import { setImmediate as nextTick } from "node:timers/promises";
-import { type AccessApi, AccessApiError, type FlowTransaction, transactionId } from "@countersign/flow";
+import { type AccessApi, AccessApiError, cadenceString, type FlowTransaction, transactionId } from "@countersign/flow";
 import { describe, expect, it, vi } from "vitest";
 import { CountersignClient } from "./countersign-client.ts";
+import type { TransactionDescription } from "./describe-transaction.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import {
   type SendTransactionOptions,
   sendTransaction,
   TransactionFailedError,
+  type TransactionStep,
   waitForTransaction,
 } from "./send-transaction.ts";
 import { FakeChain } from "./testing/fake-chain.ts";
@@ -46,7 +48,8 @@ function setUp(change: Partial<AccessApi> = {}) {
       ...options,
     });
   const numbers = () => chain.submitted.map(({ proposalKey }) => proposalKey.sequenceNumber);
-  return { chain, accessApi, client, send, submitted, numbers, signatures: () => signatures };
+  const otherClient = () => new CountersignClient({ baseUrl: "http://gateway.test", deviceKey, fetch });
+  return { chain, accessApi, client, otherClient, send, submitted, numbers, signatures: () => signatures };
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -161,6 +164,29 @@ describe("transactions that are sent at once", () => {
     }
   });
 
+  it.each([
+    ["with Web Locks, as other tabs", undefined],
+    ["without Web Locks, in one page", {}],
+  ])("of other clients of the account wait for each other, %s", async (_, navigator) => {
+    if (navigator) vi.stubGlobal("navigator", navigator);
+    const { chain, accessApi, client, otherClient } = setUp();
+    const clients = [client, otherClient(), otherClient()];
+    // Locks are chosen when a client is made.
+    const own = navigator ? clients.map(() => otherClient()) : clients;
+    vi.unstubAllGlobals();
+    chain.paused = true;
+    const all = own.map((each) => sendTransaction(each, { network, accessApi, cadence: "transaction {}" }));
+    for (let count = 1; count <= own.length; count++) {
+      await until(() => chain.submitted.length === count);
+      for (let i = 0; i < 50; i++) await nextTick();
+      expect(chain.submitted).toHaveLength(count);
+      chain.run();
+    }
+    const sent = await Promise.all(all);
+    // None was overtaken and built again.
+    expect(chain.submitted.map((transaction) => transactionId(transaction))).toEqual(sent.map(({ id }) => id));
+  });
+
   it("do not trust a node that lags behind what was seen to run", async () => {
     const { chain, client, send, numbers } = setUp();
     const stale = [...chain.keys];
@@ -272,5 +298,91 @@ describe("the id of a transaction", () => {
       name: "TransactionFailedError",
       transactionId: submitted[0],
     });
+  });
+});
+
+describe("the steps of a transaction", () => {
+  it("are reported in their order, with what is signed, the id and the result", async () => {
+    const { send } = setUp();
+    const steps: TransactionStep[] = [];
+    const { id } = await send({ onStatus: (step) => void steps.push(step), args: [cadenceString("x")] });
+    expect(steps.map(({ status }) => status)).toEqual(["building", "signing", "submitted", "executed", "sealed"]);
+    expect(steps[1]).toMatchObject({ description: { chainName: network.chainName, paidBy: "paymaster" } });
+    expect(steps.slice(2)).toEqual([
+      { status: "submitted", id },
+      { status: "executed", id, result: expect.objectContaining({ status: "Sealed" }) },
+      { status: "sealed", id, result: expect.objectContaining({ status: "Sealed" }) },
+    ]);
+  });
+
+  it("begin again where it is built again, and never say that the first one was executed", async () => {
+    let overtake = true;
+    const all = setUp({
+      async submit(transaction: FlowTransaction) {
+        if (overtake) all.chain.useNumber(transaction.proposalKey.keyId);
+        overtake = false;
+        return all.chain.submit(transaction);
+      },
+    });
+    const steps: string[] = [];
+    await all.send({ onStatus: ({ status }) => void steps.push(status) });
+    expect(steps).toEqual([
+      "building",
+      "signing",
+      "submitted",
+      "building",
+      "signing",
+      "submitted",
+      "executed",
+      "sealed",
+    ]);
+  });
+
+  it("end where the person does not confirm: nothing is signed", async () => {
+    const { send, signatures, chain } = setUp();
+    const sign = vi.spyOn(deviceKey, "sign");
+    const confirm = async ({ script, payer }: TransactionDescription) => {
+      expect([script, payer]).toEqual(["transaction {}", `0x${paymaster}`]);
+      throw new Error("the person said no");
+    };
+    expect(await errorOf(send({ confirm }))).toMatchObject({ message: "the person said no" });
+    expect([sign.mock.calls.length, signatures(), chain.submitted.length]).toEqual([0, 0, 0]);
+    sign.mockRestore();
+    await send({ confirm: () => {} });
+    expect(chain.submitted).toHaveLength(1);
+  });
+});
+
+describe("waiting for the seal", () => {
+  it.each([0, 429, 500, 503])("goes on where an answer of the node is lost (%i)", async (status) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      let failures = 2;
+      const all = setUp({
+        async waitForSeal(id, options) {
+          if (failures-- > 0) throw new AccessApiError("lost", status);
+          return all.chain.access().waitForSeal(id, options);
+        },
+      });
+      const sent = all.send();
+      while (failures > 0) await vi.advanceTimersByTimeAsync(1_000);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(all.chain.ran).toEqual([(await sent).id]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("ends where the node refuses", async () => {
+    const { send } = setUp({ waitForSeal: () => Promise.reject(new AccessApiError("no", 400)) });
+    expect(await errorOf(send())).toMatchObject({ status: 400 });
+  });
+
+  it("is resumed by the id with the same steps", async () => {
+    const { send, accessApi } = setUp();
+    const { id } = await send();
+    const steps: string[] = [];
+    await waitForTransaction(id, { network, accessApi, onStatus: ({ status }) => void steps.push(status) });
+    expect(steps).toEqual(["executed", "sealed"]);
   });
 });

@@ -1,4 +1,12 @@
 export { type AccessApi, AccessApiError, type AccessApiOptions, createAccessApi } from "./access/access-api.ts";
+export {
+  abortReason,
+  DeadlineError,
+  onAbort,
+  sleepUnlessAborted,
+  throwIfAborted,
+  withDeadline,
+} from "./access/deadline.ts";
 export { type AddedKey, addedKeys, revokedKeys } from "./access/key-events.ts";
 export type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./access/resources.ts";
 export {

@@ -1,4 +1,4 @@
-import type { KeyAlgorithm, PublicKey } from "./public-key.ts";
+import { type KeyAlgorithm, type PublicKey, PublicKeyError } from "./public-key.ts";
 
 /** Returns the bytes of a canonical key of this algorithm. */
 export function publicKeyLength(algorithm: KeyAlgorithm): 32 | 64 {
@@ -17,4 +17,14 @@ export function isCanonicalPublicKey(value: { algorithm: unknown; publicKey: unk
     publicKey.length === 2 * publicKeyLength(algorithm) &&
     /^[0-9a-f]+$/.test(publicKey)
   );
+}
+
+/**
+ * Returns a key that is in canonical form already, without the curves' arithmetic, for clients: server and
+ * chain check the point. Throws PublicKeyError for every other encoding.
+ * @example const key = canonicalPublicKey({ algorithm: "ES256", publicKey });
+ */
+export function canonicalPublicKey(value: { algorithm: unknown; publicKey: unknown }): PublicKey {
+  if (!isCanonicalPublicKey(value)) throw new PublicKeyError("not a public key in canonical form");
+  return { algorithm: value.algorithm, publicKey: value.publicKey };
 }

@@ -1,5 +1,5 @@
 export { base64urlToBytes, bytesToBase64url } from "./base64url.ts";
-export { isCanonicalPublicKey, publicKeyLength } from "./canonical-public-key.ts";
+export { canonicalPublicKey, isCanonicalPublicKey, publicKeyLength } from "./canonical-public-key.ts";
 export { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 export {
   type Assertion,
@@ -25,3 +25,4 @@ export {
   samePublicKey,
 } from "./public-key.ts";
 export { parseSignature, SignatureError } from "./signature.ts";
+export { decodeUtf8, incompleteUtf8 } from "./utf8.ts";

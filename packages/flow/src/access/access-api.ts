@@ -1,4 +1,5 @@
 import { type FlowTransaction, transactionId } from "../codec/transaction.ts";
+import { sleepUnlessAborted, throwIfAborted, withDeadline } from "./deadline.ts";
 import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./resources.ts";
 import {
   readBalance,
@@ -70,20 +71,6 @@ export interface AccessApiOptions {
 
 const MAX_POLL_MS = 500;
 
-/** Waits; rejects with the signal's reason as soon as it aborts. Leaves no listener on the signal. */
-const sleep = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", abort, { once: true });
-  });
-
 /**
  * Creates a client of one access node. Every request has a deadline, and the shape of every answer is
  * checked.
@@ -99,21 +86,23 @@ export function createAccessApi({
     signal?: AbortSignal,
     body?: unknown,
   ): Promise<T> {
-    const deadline = AbortSignal.timeout(timeoutMs);
-    let response: Response;
-    let text: string;
-    try {
-      response = await fetch(baseUrl + path, {
-        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+    const send = async (until: AbortSignal) => {
+      const response = await fetch(baseUrl + path, {
+        signal: until,
         redirect: "error",
         ...(body === undefined
           ? {}
           : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
       });
-      text = await response.text();
+      return { response, text: await response.text() };
+    };
+    let answer: Awaited<ReturnType<typeof send>>;
+    try {
+      answer = await withDeadline(timeoutMs, signal, send);
     } catch (cause) {
       throw new AccessApiError(`no answer from the access node to ${path}`, 0, { cause });
     }
+    const { response, text } = answer;
     if (!response.ok)
       throw new AccessApiError(`the access node answered ${response.status}: ${text.slice(0, 500)}`, response.status);
     try {
@@ -193,14 +182,14 @@ export function createAccessApi({
     async waitForSeal(id, { signal, pollMs = 20, onExecuted }) {
       let executed = false;
       for (let wait = pollMs; ; wait = Math.min(wait * 2, MAX_POLL_MS)) {
-        signal.throwIfAborted();
+        throwIfAborted(signal);
         const result = await api.transactionResult(id, signal);
         if (!executed && (result?.status === "Executed" || result?.status === "Sealed")) {
           executed = true;
           onExecuted?.(result);
         }
         if (result?.status === "Sealed" || result?.status === "Expired") return result;
-        await sleep(wait, signal);
+        await sleepUnlessAborted(wait, signal);
       }
     },
 

@@ -1,7 +1,7 @@
 // Reads the answers of the Access API, and writes the parts of requests. Answers are checked by hand: the
 // package must run in a browser without a schema library.
 
-import { hexToBytes } from "@countersign/keys";
+import { decodeUtf8, hexToBytes } from "@countersign/keys";
 import { readCadence } from "../codec/cadence-json.ts";
 import type { TransactionSignature } from "../codec/transaction.ts";
 import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./resources.ts";
@@ -40,7 +40,7 @@ const fromBase64 = (text: string): string => {
   // A loop, not Uint8Array.from: the events of a creation are half a megabyte, and mapping an iterable takes
   // ten times as long.
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return new TextDecoder().decode(bytes);
+  return decodeUtf8(bytes);
 };
 
 export const signatureBody = (entry: TransactionSignature) => ({

@@ -1,4 +1,4 @@
-import { bytesToHex } from "@countersign/keys";
+import { bytesToHex, decodeUtf8 } from "@countersign/keys";
 import { decodeRlp, RlpError, type RlpItem } from "./rlp.ts";
 import { signerList, TRANSACTION_TAG, type TransactionPayload, type TransactionSignature } from "./transaction.ts";
 
@@ -18,7 +18,6 @@ export interface DecodedMessage extends TransactionPayload {
 export const MAX_MESSAGE_BYTES = 256 * 1024;
 const MAX_KEY_ID = 0xffff_ffffn;
 const MAX_EXTENSION_BYTES = 4096;
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function refuse(what: string): never {
   throw new InvalidMessageError(what);
@@ -50,7 +49,7 @@ function keyId(item: RlpItem | undefined, what: string): number {
 
 function text(item: RlpItem | undefined, what: string): string {
   try {
-    return utf8.decode(bytesOf(item, what));
+    return decodeUtf8(bytesOf(item, what));
   } catch (error) {
     if (error instanceof InvalidMessageError) throw error;
     return refuse(`${what} is not UTF-8`);

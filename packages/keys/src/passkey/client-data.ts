@@ -1,3 +1,4 @@
+import { decodeUtf8 } from "../utf8.ts";
 import { PasskeyError } from "./passkey-error.ts";
 
 /** The statement of the browser or system in an assertion (WebAuthn level 3, section 5.8.1). */
@@ -12,8 +13,6 @@ export interface ClientData {
 
 /** Browsers write some 200 bytes; longer data is rejected unread. */
 export const MAX_CLIENT_DATA_BYTES = 2048;
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function refuse(what: string): never {
   throw new PasskeyError("malformed", what);
@@ -37,11 +36,11 @@ function memberNames(json: string): string[] {
 function parseObject(bytes: Uint8Array): Record<string, unknown> {
   if (bytes.length > MAX_CLIENT_DATA_BYTES) refuse("clientDataJSON is too long");
   // One object and nothing around it, no byte order mark and no white space either.
-  if (bytes[0] !== 0x7b || bytes.at(-1) !== 0x7d) refuse("clientDataJSON is no JSON object");
+  if (bytes[0] !== 0x7b || bytes[bytes.length - 1] !== 0x7d) refuse("clientDataJSON is no JSON object");
   let json: string;
   let value: Record<string, unknown>;
   try {
-    json = utf8.decode(bytes);
+    json = decodeUtf8(bytes);
     value = JSON.parse(json);
   } catch {
     return refuse("clientDataJSON is no JSON");

@@ -1,3 +1,4 @@
+import { ACCOUNT_EVENTS } from "@countersign/http-api/events.ts";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { describe, expect, it } from "vitest";
@@ -97,6 +98,9 @@ describe("an event as devices see it", () => {
     ],
   ])("%s", (name, payload, type, data) => {
     expect(see(name, payload)).toEqual({ sequence: 7, type, data, occurredAt });
+    // The published shape of its data has the same members.
+    const { shape } = ACCOUNT_EVENTS[type as keyof typeof ACCOUNT_EVENTS];
+    expect(Object.keys(shape).sort()).toEqual([...Object.keys(data), "occurredAt"].sort());
     expect(isAccountEventSubject(`cs.v1.${name.replace(".", ".a.")}`)).toBe(true);
   });
 
@@ -108,6 +112,7 @@ describe("an event as devices see it", () => {
     ["finished", "finished"],
     ["failed", "failed"],
   ])("two-factor-changed to %s", (status, name) => {
+    expect(Object.keys(ACCOUNT_EVENTS)).toContain(`two-factor.${name}`);
     expect(see("device.two-factor-changed", { twoFactorChanged: { id: "t", status } })).toMatchObject({
       type: `two-factor.${name}`,
       data: { id: "t" },

@@ -13,7 +13,7 @@ import {
   readParentLinkChange,
   TemplateError,
 } from "@countersign/flow";
-import type { PublicKey } from "@countersign/keys";
+import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
 
 /** A transaction of the service's own: known text, typed arguments, proposed by the account's server key. */
 export interface Template {
@@ -21,6 +21,8 @@ export interface Template {
   readonly change: KeyChange | ParentLinkChange | HybridCustodyChange;
   readonly gasLimit: bigint;
 }
+
+const NO_KEY = "no key that an account can have";
 
 /**
  * Returns the template that a message runs, or why its arguments cannot be read: they must be exactly the
@@ -35,9 +37,12 @@ export function readTemplate(
   try {
     const change =
       readKeyChange(message) ?? readParentLinkChange(message) ?? readHybridCustodyChange(message, hybridCustody);
+    // A key that is no point of its curve would be on the account for good, and nobody could use it.
+    if (change && "newKey" in change) parsePublicKey(change.newKey.publicKey, change.newKey.algorithm);
     const template = change && { name: change.template, change, gasLimit: MAX_COMPUTATION };
     return { template, templateProblem: "" };
   } catch (error) {
+    if (error instanceof PublicKeyError) return { template: undefined, templateProblem: NO_KEY };
     if (error instanceof TemplateError) return { template: undefined, templateProblem: error.message };
     throw error;
   }

@@ -1,0 +1,67 @@
+import type { Credentials } from "./resources.ts";
+
+/** Where a client keeps its tokens. Tabs that share a store share the session, and never refresh twice. */
+export interface CredentialStore {
+  /**
+   * The same in every tab that shares the store; it names the lock.
+   * @example const store: CredentialStore = { name: "my-app", load: read, save: write };
+   */
+  readonly name: string;
+  /**
+   * Returns the stored tokens.
+   * @example const credentials = await store.load();
+   */
+  load(): Credentials | undefined | Promise<Credentials | undefined>;
+  /**
+   * Stores a new pair; undefined: removes it.
+   * @example await store.save(undefined);
+   */
+  save(credentials: Credentials | undefined): void | Promise<void>;
+  /**
+   * Calls `listener` when another tab has changed what is stored. Returns a function that unsubscribes.
+   * @example const stop = store.subscribe?.(() => console.log("another tab signed in or out"));
+   */
+  subscribe?(listener: () => void): () => void;
+}
+
+/** The part of `localStorage` that is used. */
+export type TextStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+
+/**
+ * Returns a store in `localStorage`, or in another storage, for all tabs of an origin.
+ * @example new CountersignClient({ baseUrl, deviceKey, store: browserCredentials() });
+ */
+export function browserCredentials({
+  name = "countersign-session",
+  storage,
+}: {
+  name?: string;
+  storage?: TextStorage;
+} = {}): CredentialStore {
+  const used = storage ?? localStorage;
+  return {
+    name,
+    load() {
+      const text = used.getItem(name);
+      return text === null ? undefined : (JSON.parse(text) as Credentials);
+    },
+    save(credentials) {
+      if (credentials === undefined) used.removeItem(name);
+      else used.setItem(name, JSON.stringify(credentials));
+    },
+    subscribe(listener) {
+      const changed = (event: { key: string | null }) => {
+        // A null: everything was cleared.
+        if (event.key === name || event.key === null) listener();
+      };
+      const page = globalThis as unknown as Partial<PageEvents>;
+      page.addEventListener?.("storage", changed);
+      return () => page.removeEventListener?.("storage", changed);
+    },
+  };
+}
+
+interface PageEvents {
+  addEventListener(type: "storage", listener: (event: { key: string | null }) => void): void;
+  removeEventListener(type: "storage", listener: (event: { key: string | null }) => void): void;
+}

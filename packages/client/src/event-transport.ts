@@ -1,0 +1,60 @@
+import { decodeUtf8, incompleteUtf8 } from "@countersign/keys";
+/** A function like the global `fetch`. */
+export type Fetch = typeof globalThis.fetch;
+
+/** The answer to a request for events. */
+export interface EventAnswer {
+  /** HTTP status. */
+  status: number;
+  /** Returns a header, or null. */
+  header(name: string): string | null;
+  /** The body as it arrives. Ends with the stream; rejects where it breaks. */
+  text: AsyncIterable<string>;
+}
+
+/**
+ * Opens a stream of server-sent events: another way than `fetch` for platforms whose `fetch` has no streams,
+ * such as `xhrEvents` of `@countersign/react-native`.
+ */
+export type EventTransport = (request: {
+  url: string;
+  headers: Record<string, string>;
+  /** Ends the stream. */
+  signal: AbortSignal;
+}) => Promise<EventAnswer>;
+
+/**
+ * Reads events by a `fetch` that streams: a browser's, Node's, or that of `expo/fetch`.
+ * @example new CountersignClient({ baseUrl, deviceKey, eventTransport: fetchEvents(expoFetch) });
+ */
+export const fetchEvents =
+  (fetch: Fetch): EventTransport =>
+  async ({ url, headers, signal }) => {
+    const response = await fetch(url, { headers, cache: "no-store", signal });
+    return { status: response.status, header: (name) => response.headers.get(name), text: textOf(response) };
+  };
+
+/** Reads a body as text; a character may arrive in two pieces. */
+async function* textOf(response: Response): AsyncGenerator<string, void> {
+  if (!response.body) {
+    // A fetch without streams has the whole body only; a problem document is read this way too.
+    yield await response.text();
+    return;
+  }
+  const reader = response.body.getReader();
+  let kept = new Uint8Array();
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const bytes = new Uint8Array(kept.length + value.length);
+      bytes.set(kept);
+      bytes.set(value, kept.length);
+      const whole = bytes.length - incompleteUtf8(bytes);
+      kept = bytes.slice(whole);
+      yield decodeUtf8(bytes.subarray(0, whole));
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { type ClientOptions, CountersignClient } from "./countersign-client.ts";
+import { generateDeviceKey } from "./node/device-key.ts";
+import { ProblemError } from "./problem-error.ts";
+import { nextState, type SessionState, type SessionStep } from "./session-state.ts";
+import { type Answer, fakeServer } from "./testing/fake-server.ts";
+
+const deviceKey = generateDeviceKey();
+const login = { method: "id_token_channel", token: "id-token" } as const;
+const chainName = "flow-emulator";
+const sid = "019a0000-0000-7000-8000-000000000009";
+
+const jwt = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.c2ln`;
+const credentials = { accessToken: jwt({ sid }), refreshToken: "refresh-1" };
+const signedIn: Answer = [200, { account: {}, transaction: {}, credentials }];
+
+function setUp(options: Partial<ClientOptions>, ...answers: Answer[]) {
+  const { seen, fetch } = fakeServer(...answers);
+  const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey, fetch, ...options });
+  const states: SessionState[] = [client.session.state];
+  const stop = client.session.subscribe(() => states.push(client.session.state));
+  return { client, states, stop, seen };
+}
+
+const errorOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+/** Answers with a stream of these events, which stays open. */
+const eventStream = (...events: string[]) => ({
+  eventTransport: async () => ({
+    status: 200,
+    header: () => null,
+    text: (async function* () {
+      yield* events;
+      await new Promise(() => {});
+    })(),
+  }),
+});
+
+describe("the session's state", () => {
+  it.each<[SessionState, SessionStep, SessionState]>([
+    ["signed-out", "sign-in", "signing-in"],
+    ["signed-out", "frozen", "signed-out"],
+    ["signing-in", "opened", "signed-in"],
+    ["signing-in", "sign-in-failed", "signed-out"],
+    ["signed-in", "sign-in", "signed-in"],
+    ["signed-in", "sign-in-failed", "signed-in"],
+    ["signed-in", "frozen", "frozen"],
+    ["signed-in", "unfrozen", "signed-in"],
+    ["signed-in", "ended", "ended"],
+    ["frozen", "unfrozen", "signed-in"],
+    ["frozen", "signed-out", "signed-out"],
+    ["frozen", "ended", "ended"],
+    ["ended", "sign-in", "signing-in"],
+    ["ended", "unfrozen", "ended"],
+  ])("%s and then %s is %s", (state, step, next) => expect(nextState(state, step)).toBe(next));
+
+  it("goes through a sign-in to a sign-out, and reports each change once", async () => {
+    const { client, states, stop } = setUp(
+      {},
+      [200, { challengeData: "00".repeat(16) }],
+      signedIn,
+      [200, { devices: [] }],
+      [204],
+    );
+    await client.signIn({ login, chainName });
+    await client.devices();
+    await client.signOut();
+    expect(states).toEqual(["signed-out", "signing-in", "signed-in", "signed-out"]);
+    stop();
+    stop();
+  });
+
+  it("is signed out again where a sign-in fails, and keeps a session that was open", async () => {
+    const { client, states } = setUp({}, [409, { error: "AccountExists" }], signedIn, [
+      409,
+      { error: "AccountExists" },
+    ]);
+    expect(await errorOf(client.signUp({ login, chainName }))).toBeInstanceOf(ProblemError);
+    expect(states).toEqual(["signed-out", "signing-in", "signed-out"]);
+    await client.signUp({ login, chainName });
+    expect(await errorOf(client.signUp({ login, chainName }))).toBeInstanceOf(ProblemError);
+    expect(client.session.state).toBe("signed-in");
+  });
+
+  it("is ended where the service ends it, with its error until the next sign-in", async () => {
+    const { client, states } = setUp({ credentials }, [401, { error: "SessionEnded" }], signedIn);
+    const error = await errorOf(client.me());
+    expect(client.session.endedBy).toBe(error);
+    await client.signUp({ login, chainName });
+    expect(client.session.endedBy).toBeUndefined();
+    expect(states).toEqual(["signed-in", "ended", "signing-in", "signed-in"]);
+  });
+
+  it.each(["AccountFrozen", "AccountUnderReview"])(
+    "is frozen after %s, until something is signed again",
+    async (error) => {
+      const { client, states } = setUp({ credentials }, [403, { error }], [200, { signature: {} }]);
+      await errorOf(client.signTransaction("00"));
+      await client.signTransaction("00");
+      expect(states).toEqual(["signed-in", "frozen", "signed-in"]);
+    },
+  );
+
+  it("follows the person's own freezing", async () => {
+    const { client, states } = setUp({ credentials }, [204], [403, { error: "TimeLockRequired" }], [204]);
+    await client.freeze();
+    await errorOf(client.unfreeze());
+    expect(client.session.state).toBe("frozen");
+    await client.unfreeze();
+    expect(states).toEqual(["signed-in", "frozen", "signed-in"]);
+  });
+
+  it("follows events: of the account, and of this session only", async () => {
+    const event = (type: string, data: object) => `id: 1\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+    const { client, states } = setUp({
+      credentials,
+      ...eventStream(
+        event("account.updated", { change: "frozen" }),
+        event("account.updated", { change: "unfrozen" }),
+        event("session.ended", { sessionId: "another", cause: "replaced" }),
+        event("session.ended", { sessionId: sid, cause: "ended-by-user" }),
+      ),
+    });
+    const seen: string[] = [];
+    const error = await errorOf(
+      (async () => {
+        for await (const { type } of client.events()) seen.push(type);
+      })(),
+    );
+    expect(seen).toEqual(["account.updated", "account.updated", "session.ended", "session.ended"]);
+    expect(error).toMatchObject({ error: "SessionEnded" });
+    expect(states).toEqual(["signed-in", "frozen", "signed-in", "ended"]);
+    expect(client.credentials).toBeUndefined();
+  });
+});
+
+describe("a wrong clock", () => {
+  const DAY_MS = 86_400_000;
+  const serverTime = Date.parse("2026-11-23T12:00:00Z");
+  const date = { date: new Date(serverTime).toUTCString() };
+
+  it.each([-DAY_MS, DAY_MS])("of %i ms does not change when tokens expire and time locks end", async (offset) => {
+    const exp = serverTime / 1_000 + 60;
+    let local = serverTime + offset;
+    const pair = { accessToken: jwt({ exp }), refreshToken: "refresh-1" };
+    const next = { accessToken: jwt({ exp: exp + 900 }), refreshToken: "refresh-2" };
+    const { client, seen } = setUp(
+      { credentials: pair, now: () => local },
+      [200, { devices: [] }, date],
+      [200, { devices: [] }],
+      [200, { credentials: next }],
+      [200, { devices: [] }],
+    );
+    await client.devices();
+    expect(client.clock.isKnown).toBe(true);
+    expect(Math.abs(client.clock.now() - serverTime)).toBeLessThan(1_000);
+    expect(Math.abs(client.clock.until("2026-11-23T12:00:05.000Z") - 5_000)).toBeLessThan(1_000);
+    expect(client.clock.until("2026-11-23T11:00:00.000Z")).toBe(0);
+    local += 58_000;
+    await client.devices();
+    expect(seen.map(({ path }) => path)).not.toContain("/auth/v1/token/refresh");
+    local += 2_000;
+    // Refreshed before it is sent, not after a refusal.
+    await client.devices();
+    expect(seen.map(({ path }) => path).slice(2)).toEqual(["/auth/v1/token/refresh", "/device/v1/devices"]);
+  });
+
+  it("is not corrected by guesses: before the first answer a token is sent as it is", async () => {
+    const old = { accessToken: jwt({ exp: 1 }), refreshToken: "refresh-1" };
+    const { client, seen } = setUp(
+      { credentials: old },
+      [200, { devices: [] }, { date: "no date" }],
+      [200, { devices: [] }],
+    );
+    await client.devices();
+    await client.devices();
+    expect(client.clock.isKnown).toBe(false);
+    expect(seen.map(({ path }) => path)).toEqual(["/device/v1/devices", "/device/v1/devices"]);
+  });
+});

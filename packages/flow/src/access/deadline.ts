@@ -1,0 +1,72 @@
+/*
+ * Ends waits by signals and time, with no more than setTimeout, AbortController and `aborted`: React Native
+ * lacks AbortSignal.timeout, AbortSignal.any, throwIfAborted, reason and DOMException.
+ */
+
+/** Thrown when a wait took longer than it may. */
+export class DeadlineError extends Error {
+  override readonly name = "TimeoutError";
+}
+
+/** Returns why a signal was aborted; an AbortError where the platform does not say. */
+export function abortReason(signal: AbortSignal): unknown {
+  return signal.reason ?? Object.assign(new Error("the operation was aborted"), { name: "AbortError" });
+}
+
+/** Throws the signal's reason where it is aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortReason(signal);
+}
+
+/** Calls `listen` when the signal aborts, or at once. Returns a function that unsubscribes. */
+export function onAbort(signal: AbortSignal | undefined, listen: () => void): () => void {
+  if (signal?.aborted) listen();
+  signal?.addEventListener("abort", listen, { once: true });
+  return () => signal?.removeEventListener("abort", listen);
+}
+
+/**
+ * Does `work` with a signal that aborts with the caller's, or after a time.
+ * Errors: the caller's reason when it aborted, DeadlineError when the time was over, else those of `work`.
+ */
+export async function withDeadline<Result>(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  throwIfAborted(signal);
+  const controller = new AbortController();
+  let expired: DeadlineError | undefined;
+  const timer = setTimeout(() => {
+    expired = new DeadlineError(`no result within ${milliseconds} ms`);
+    controller.abort(expired);
+  }, milliseconds);
+  const stop = onAbort(signal, () => controller.abort(signal && abortReason(signal)));
+  try {
+    return await work(controller.signal);
+  } catch (error) {
+    // A fetch of React Native rejects without the reason. Other errors than aborts stay what they are.
+    const isAbort = error instanceof Error && (error.name === "AbortError" || error === expired);
+    if (isAbort && !signal?.aborted && expired) throw expired;
+    if (isAbort && signal?.aborted) throw abortReason(signal);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    stop();
+  }
+}
+
+/** Waits; rejects with the signal's reason as soon as it aborts. Leaves no listener on the signal. */
+export async function sleepUnlessAborted(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  throwIfAborted(signal);
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      stop();
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    const stop = onAbort(signal, done);
+  });
+  throwIfAborted(signal);
+}

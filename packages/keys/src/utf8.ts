@@ -1,0 +1,28 @@
+/*
+ * UTF-8 in plain code: React Native has no TextDecoder. Where there is one, it is used.
+ */
+
+const native = (globalThis as { TextDecoder?: typeof TextDecoder }).TextDecoder;
+const strict = native && new native("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Returns the text of bytes in UTF-8, a byte order mark included. Throws where they are not valid. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  if (strict) return strict.decode(bytes);
+  // decodeURIComponent refuses exactly the same: overlong forms, surrogates, numbers above U+10FFFF.
+  let escaped = "";
+  for (const byte of bytes) escaped += byte < 0x80 && byte !== 0x25 ? String.fromCharCode(byte) : `%${hex(byte)}`;
+  return decodeURIComponent(escaped);
+}
+
+const hex = (byte: number): string => byte.toString(16).padStart(2, "0");
+
+/** Returns how many bytes at the end begin a character whose other bytes are still to come. */
+export function incompleteUtf8(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!;
+    if ((byte & 0xc0) === 0x80) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
