@@ -33,7 +33,7 @@ function whereabouts({ gateway, processes }: Stack): string {
   const [metrics = ""] = Object.values(processes).flatMap((each) => each.metrics ?? []);
   const ready = metrics.replace(/\/metrics$/, "/readyz");
   return [
-    `  contract: ${gateway}/openapi.json`,
+    `  contract: ${gateway}/docs`,
     `  health: /livez, /readyz and /startupz beside each /metrics, such as ${ready}`,
   ].join("\n");
 }

@@ -104,7 +104,7 @@ describe("the document", () => {
     ]);
     expect(of("updateDevice").security).toEqual([{ accessToken: [] }]);
     expect(of("signUp").security).toEqual([{}, { accessToken: [] }]);
-    expect(document.components.securitySchemes.loginToken.type).toBe("openIdConnect");
+    expect(document.components.securitySchemes.loginToken.type).toBe("oauth2");
     for (const [id, { responses }] of operations) {
       expect(Object.keys(responses), id).toEqual(expect.arrayContaining(["400", "405", "408", "413", "431"]));
       for (const response of Object.values<Json>(responses)) {

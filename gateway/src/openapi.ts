@@ -110,8 +110,15 @@ const SECURITY_SCHEMES: Record<string, oas31.SecuritySchemeObject> = {
     "From `requestTwoFactor`: finishes that request, and opens the signing operations. Lives 5 minutes.",
   ),
   loginToken: {
-    type: "openIdConnect",
-    openIdConnectUrl: "https://provider.example/.well-known/openid-configuration",
+    type: "oauth2",
+    // Not openIdConnect: tools fetch the configuration that it names, and each app has its own provider.
+    flows: {
+      authorizationCode: {
+        authorizationUrl: "https://provider.example/auth",
+        tokenUrl: "https://provider.example/token",
+        scopes: { openid: "The identity.", email: "The address for notices.", profile: "The picture." },
+      },
+    },
     description:
       "A login at the app's own identity provider. Its ID token, access token or code is not sent in a header: it is " +
       "the member `token` of a login in the body of `signUp`, `issueChallenge` and `requestTwoFactor`.",

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { TokenKeysSource } from "../clients/token-keys.ts";
 import type { Page } from "./app.ts";
+import { createDocsPages } from "./docs-page.ts";
 
 /**
  * Returns the pages for people: a welcome, the description of the API, and the end of a login in a browser.
@@ -12,12 +13,14 @@ export function createPages(documents: { openApi: object; asyncApi: object }): P
       respond: (_request, response) => {
         response.json({
           name: "countersign",
+          docs: "/docs",
           description: "/openapi.json",
           events: "/asyncapi.json",
           keys: "/.well-known/jwks.json",
         });
       },
     },
+    ...createDocsPages(),
     documentPage("/openapi.json", documents.openApi),
     documentPage("/asyncapi.json", documents.asyncApi),
     {

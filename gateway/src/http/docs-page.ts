@@ -1,0 +1,69 @@
+import { createRequire } from "node:module";
+import type { Page } from "./app.ts";
+
+const library = createRequire(import.meta.url);
+
+/** The page loads its parts and the document from this gateway, and runs no inline code. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const HTML = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Countersign: HTTP API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<div id="api"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</html>
+`;
+
+// Read only: a page that sent requests would ask people for their tokens.
+const START = `SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#api",
+  deepLinking: true,
+  docExpansion: "list",
+  defaultModelsExpandDepth: 0,
+  supportedSubmitMethods: [],
+  validatorUrl: null,
+});
+`;
+
+/** Returns the page for people at /docs, made by Swagger UI from the OpenAPI document, with its parts. */
+export function createDocsPages(): Page[] {
+  const page = (path: string, type: string, text: string): Page => ({
+    path,
+    respond: (_request, response) => {
+      response.set({ "Content-Security-Policy": POLICY, "Cache-Control": "public, max-age=300" });
+      response.type(type).send(text);
+    },
+  });
+  const file = (name: string): Page => {
+    const path = library.resolve(`swagger-ui-dist/${name}`);
+    return {
+      path: `/docs/${name}`,
+      respond: (_request, response, next) => {
+        response.set("Cache-Control", "public, max-age=300");
+        // Installed by a package manager, perhaps below a folder whose name begins with a dot.
+        response.sendFile(path, { cacheControl: false, dotfiles: "allow" }, (error) => error && next(error));
+      },
+    };
+  };
+  return [
+    page("/docs", "text/html", HTML),
+    page("/docs/start.js", "text/javascript", START),
+    file("swagger-ui.css"),
+    file("swagger-ui-bundle.js"),
+  ];
+}
