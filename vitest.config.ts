@@ -46,7 +46,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude: [...exclude, "tests/{answers,deploy,docs,faults,models,operations,packages}/**"],
+          exclude: [...exclude, "tests/{answers,api,deploy,docs,faults,models,operations,packages}/**"],
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -92,6 +92,18 @@ export default defineConfig({
           include: ["tests/packages/*.test.ts"],
           exclude,
           testTimeout: 120_000,
+        },
+      },
+      {
+        // `npm run test:api`: validators, generators and generated clients.
+        test: {
+          name: "api",
+          include: ["tests/api/*.test.ts"],
+          exclude,
+          globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
         },
       },
       {

@@ -58,6 +58,11 @@ const commands: Command[] = [
     options: { out: { type: "string", default: "dist" } },
     run: async ({ values }) => (await import("./packages/command.ts")).buildPackagesCommand(values.out),
   }),
+  passingOn(
+    "test:api -- [argument of vitest]…",
+    "Validates the OpenAPI document, generates clients from it, and uses one.",
+    async (args) => (await import("./test-api.ts")).testApi(args),
+  ),
   passingOn("bench -- [argument of the benchmark]…", "Prepares the stack, then runs the benchmark.", async (args) =>
     (await import("./bench.ts")).bench(args),
   ),

@@ -14,7 +14,14 @@ export const hexBytes = (maxBytes: number, description: string, example: string,
     .string()
     .max(2 + maxBytes * 2)
     .regex(new RegExp(`^(?:0[xX])?(?:[0-9a-fA-F]{2})${count}$`), `Expected hex of ${minBytes} to ${maxBytes} bytes`)
-    .meta({ description, examples: [example] })
+    .meta({
+      description,
+      examples: [example],
+      // Without a count in the pattern, a length that holds with and without the prefix.
+      override: ({ jsonSchema }) => {
+        if (maxBytes > MAX_COUNTED) jsonSchema.maxLength = maxBytes * 2;
+      },
+    })
     .transform((value, context) => {
       const bytes = Buffer.from(/^0x/i.test(value) ? value.slice(2) : value, "hex");
       if (bytes.length > maxBytes) context.addIssue(`Expected at most ${maxBytes} bytes`);

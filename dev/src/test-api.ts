@@ -1,0 +1,32 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { defaultStateDir, root } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
+import { ensurePython } from "@countersign/local-stack/python.ts";
+import { prepareTests, runVitest } from "./test.ts";
+
+const GENERATOR = "7.17.0";
+
+/**
+ * `npm run test:api`: validates the OpenAPI document, generates clients from it, and uses one. Needs
+ * Python 3, Java 17 and Maven.
+ */
+export async function testApi(args: readonly string[]): Promise<number> {
+  await prepareTests(["--project=api"]);
+  const python = await ensurePython(join(root, "tests/api/requirements.txt"));
+  const generator = await ensureGenerator();
+  return runVitest(["--project=api", ...args], { CS_TEST_PYTHON: python, CS_TEST_OPENAPI_GENERATOR: generator });
+}
+
+/** Returns openapi-generator, fetched once from Maven's repository. */
+async function ensureGenerator(): Promise<string> {
+  const directory = join(defaultStateDir, "openapi-generator");
+  const jar = join(directory, `openapi-generator-cli-${GENERATOR}.jar`);
+  if (existsSync(jar)) return jar;
+  mkdirSync(directory, { recursive: true });
+  const artifact = `org.openapitools:openapi-generator-cli:${GENERATOR}`;
+  const plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1";
+  await run("mvn", ["-q", "-B", `${plugin}:get`, `-Dartifact=${artifact}`, "-Dtransitive=false"]);
+  await run("mvn", ["-q", "-B", `${plugin}:copy`, `-Dartifact=${artifact}`, `-DoutputDirectory=${directory}`]);
+  return jar;
+}

@@ -1,0 +1,55 @@
+"""Uses the Python client that openapi-python-client has generated; clients.test.ts checks what it prints."""
+
+import json
+import os
+
+from countersign_client import AuthenticatedClient, Client
+from countersign_client.api.account import get_me
+from countersign_client.api.auth import issue_challenge, sign_up
+from countersign_client.api.devices import list_devices
+from countersign_client.api.enrollment import get_two_factor
+from countersign_client.models import (
+    DeviceKeyChallengeRequest,
+    LoginMethod,
+    LoginOnChain,
+    NewDevice,
+    NewUserKey,
+    Problem,
+    SignUpRequest,
+    UserKeyType,
+)
+
+gateway, token, public_key, chain = (
+    os.environ[name] for name in ("GATEWAY", "LOGIN_TOKEN", "PUBLIC_KEY", "CHAIN_NAME")
+)
+login = {"method": LoginMethod.ID_TOKEN_CHANNEL, "token": token, "chain_name": chain}
+device = NewDevice(name="Python")
+user_key = NewUserKey(type_=UserKeyType.DEVICE, public_key=public_key, device=device)
+
+client = Client(base_url=gateway, timeout=30)
+signed_in = sign_up.sync(client=client, body=SignUpRequest(user_key=user_key, **login))
+challenge = issue_challenge.sync(
+    client=client,
+    body=DeviceKeyChallengeRequest(
+        challenge_type="deviceKey", request=LoginOnChain(**login), public_key=public_key
+    ),
+)
+
+session = AuthenticatedClient(base_url=gateway, token=signed_in.credentials.access_token, timeout=30)
+me = get_me.sync(client=session)
+devices = list_devices.sync(client=session)
+missing = get_two_factor.sync_detailed(client=session, id="019a0000-0000-7000-8000-000000000001")
+assert isinstance(missing.parsed, Problem)
+
+print(
+    json.dumps(
+        {
+            "sameAccount": me.account.id == signed_in.account.id,
+            "addresses": len(me.account.addresses),
+            "devices": [each.public_key for each in devices.devices],
+            "challengeDigits": len(challenge.challenge_data),
+            "error": missing.parsed.error,
+            "status": int(missing.status_code),
+        }
+    )
+)
