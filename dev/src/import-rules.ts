@@ -144,7 +144,14 @@ export const forbidden: Rule[] = [
     "declared",
     "Every package is in the nearest package.json; what all tests use is in the root's.",
     // All are installed outside of the workspace.
-    { pathNot: ["^examples/", "^bench/peers/better-auth/", "^tests/packages/(app/|metro\\.mjs$)"] },
+    {
+      pathNot: [
+        "^examples/",
+        "^bench/peers/better-auth/",
+        "^tests/api/clients/",
+        "^tests/packages/(app/|metro\\.mjs$)",
+      ],
+    },
     {
       dependencyTypes: ["npm-no-pkg", "npm-unknown", "unknown"],
       pathNot: TEST_LIBRARIES,

@@ -60,7 +60,7 @@ const commands: Command[] = [
   }),
   passingOn(
     "test:api -- [argument of vitest]…",
-    "Validates the OpenAPI document, generates clients from it, and uses one.",
+    "Validates the OpenAPI document, sends requests made from it, and uses generated clients.",
     async (args) => (await import("./test-api.ts")).testApi(args),
   ),
   passingOn("bench -- [argument of the benchmark]…", "Prepares the stack, then runs the benchmark.", async (args) =>

@@ -8,8 +8,8 @@ import { prepareTests, runVitest } from "./test.ts";
 const GENERATOR = "7.17.0";
 
 /**
- * `npm run test:api`: validates the OpenAPI document, generates clients from it, and uses one. Needs
- * Python 3, Java 17 and Maven.
+ * `npm run test:api`: validates the OpenAPI document, sends requests that are made from it to a stack, and
+ * uses generated clients. Needs Python 3, Java 17 and Maven.
  */
 export async function testApi(args: readonly string[]): Promise<number> {
   await prepareTests(["--project=api"]);

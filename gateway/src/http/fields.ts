@@ -43,8 +43,8 @@ export const base64Bytes = (maxLength: number, description: string) =>
  * Accepts a passkey's clientDataJSON as JSON text or base64(url); returns the bytes of the JSON. JSON begins
  * with a character that base64 does not have, and Node decodes both alphabets.
  */
-export const clientDataJson = () =>
-  requiredText(8_192)
+export const clientDataJson = (maxLength = 8_192) =>
+  requiredText(maxLength)
     .meta({
       description: "The passkey's `clientDataJSON`, as JSON text or base64(url).",
       examples: ["eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0"],

@@ -43,6 +43,10 @@ export const deviceRoutes = ({ devices, access }: Services): UntaggedRoute[] => 
     request: { ...oneDevice, body: DeviceChange },
     response: z.object({ device: Device }).meta({ id: "DeviceResponse", description: "The device." }),
     errors: ["InvalidPublicKey", "DeviceNotFound", "PushTokenNotYours"],
+    beyondSchema: {
+      ...Object.fromEntries(Object.keys(DeviceChange.shape).map((name) => [`/${name}`, "control characters"])),
+      "/id": "another id than the device's own",
+    },
     handler: async ({ params, query, body }, call) => {
       const publicKey = fromRegisteredKey(params.publicKey, query.algorithm);
       const { device } = await devices.updateDevice({ publicKey, ...body }, repeatable(call));

@@ -14,7 +14,7 @@ import type { Services } from "../clients.ts";
 import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
-import { fromLogin, LOGIN_ERRORS, withLoginPointers } from "./mapping/login.ts";
+import { fromLogin, LOGIN_ERRORS, loginBeyondSchema, withLoginPointers } from "./mapping/login.ts";
 import { fromPublicKey } from "./mapping/public-key.ts";
 import { once } from "./rpc.ts";
 
@@ -110,6 +110,7 @@ export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteO
       token: "none",
       limit: "challenge",
       request: { body: challengeBody(login), documentedBody: documentedChallengeBody(login) },
+      beyondSchema: loginBeyondSchema("/request"),
       response: Challenge,
       errors: [...LOGIN_ERRORS, "InvalidPublicKey", "PleaseRegisterKey", "KeyBindingRequired", "AccountLeft"],
       handler: async ({ body }, call) => {

@@ -3,7 +3,7 @@ import { SignedIn } from "@countersign/http-api/resources.ts";
 import type { Services } from "../clients.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
-import { fromLogin, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
+import { fromLogin, loginBeyondSchema, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
 import { DEADLINES, once } from "./rpc.ts";
 
@@ -26,6 +26,7 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
         description: "A login at an identity provider, with the key of the first device.",
       }),
     },
+    beyondSchema: loginBeyondSchema(""),
     response: SignedIn,
     errors: [...NEW_KEY_ERRORS, "AccountExists", "IdempotencyKeyReused", "DeploymentFailed", "PleaseRegisterKey"],
     handler: async ({ body }, call) => {

@@ -46,7 +46,7 @@ const byTransaction = z
 const bySignature = z
   .object({
     signature: hexBytes(72, "The device key's signature over `message`: raw r||s or DER.", "ab".repeat(64)),
-    clientDataJSON: clientDataJson().optional(),
+    clientDataJSON: clientDataJson(4_096).optional(),
     authenticatorData: base64Bytes(4_096, "The passkey's authenticator data.").optional(),
   })
   .meta({

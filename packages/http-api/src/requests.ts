@@ -104,7 +104,7 @@ export const NewDevice = DeviceAttributes.extend({
     examples: [EXAMPLE_PUBLIC_KEY],
   }),
   algorithm: Algorithm.optional(),
-}).meta({ id: "NewDevice", description: "The description that a device gives of itself." });
+}).meta({ id: "NewDevice", description: "The description that a device gives of itself, without control characters." });
 
 /** The user key of a device. A member `app` of it is ignored: the login token's audience decides. */
 export const UserKeyInput = z

@@ -11,6 +11,12 @@ export const LOGIN_ERRORS = [
   "UnknownChain",
 ] as const satisfies readonly Reason[];
 
+/** Returns the members of a login that only the identity provider's clients decide about. */
+export const loginBeyondSchema = (parent: "" | "/request") => ({
+  [`${parent}/redirectUri`]: "a code without it, where the provider has several clients or refuses the code",
+  [`${parent}/codeVerifier`]: "a code without it, where the login used PKCE or no client works without",
+});
+
 /** The errors of an operation in which a login brings a new key. */
 export const NEW_KEY_ERRORS = [...LOGIN_ERRORS, "UnsupportedKey", "InvalidPublicKey", "KeyBindingRequired"] as const;
 

@@ -1,0 +1,50 @@
+// Uses the TypeScript client that openapi-generator has generated; clients.test.ts checks what it prints.
+import {
+  AccountApi,
+  AuthApi,
+  Configuration,
+  DevicesApi,
+  EnrollmentApi,
+  LoginMethod,
+  type Problem,
+  ResponseError,
+  UserKeyType,
+} from "./index.js";
+
+const variable = (name: string): string => process.env[name] ?? "";
+const basePath = variable("GATEWAY");
+const publicKey = variable("PUBLIC_KEY");
+const login = {
+  method: LoginMethod.IdTokenChannel,
+  token: variable("LOGIN_TOKEN"),
+  chainName: variable("CHAIN_NAME"),
+};
+
+const auth = new AuthApi(new Configuration({ basePath }));
+const userKey = { type: UserKeyType.Device, publicKey, device: { name: "TypeScript" } };
+const signedIn = await auth.signUp({ signUpRequest: { ...login, userKey } });
+const challenge = await auth.issueChallenge({
+  challengeRequest: { challengeType: "deviceKey", request: login, publicKey },
+});
+
+const session = new Configuration({ basePath, accessToken: signedIn.credentials.accessToken });
+const me = await new AccountApi(session).getMe();
+const { devices } = await new DevicesApi(session).listDevices();
+const refused: Response = await new EnrollmentApi(session)
+  .getTwoFactor({ id: "019a0000-0000-7000-8000-000000000001" })
+  .then(
+    () => Promise.reject(new Error("was not refused")),
+    (error: unknown) => (error instanceof ResponseError ? error.response : Promise.reject(error)),
+  );
+const problem = (await refused.json()) as Problem;
+
+console.log(
+  JSON.stringify({
+    sameAccount: me.account.id === signedIn.account.id,
+    addresses: me.account.addresses.length,
+    devices: devices.map((each) => each.publicKey),
+    challengeDigits: challenge.challengeData.length,
+    error: problem.error,
+    status: refused.status,
+  }),
+);
