@@ -12,9 +12,13 @@ const passingOn = (usage: string, about: string, run: (args: string[]) => Promis
 
 const commands: Command[] = [
   command({
-    usage: "start -- [--free-ports] [--state-dir <folder>]",
-    about: "Runs the whole stack on this machine until it is stopped by Ctrl-C.",
-    options: { ...stateDir, "free-ports": { type: "boolean", default: false } },
+    usage: "start -- [--app <origin>]… [--free-ports] [--state-dir <folder>]",
+    about: "Runs the whole stack on this machine until it is stopped by Ctrl-C. --app registers your own app.",
+    options: {
+      ...stateDir,
+      "free-ports": { type: "boolean", default: false },
+      app: { type: "string", multiple: true },
+    },
     run: async ({ values }) => (await import("./start.ts")).start(values),
   }),
   command({

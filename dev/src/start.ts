@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { defaultStateDir } from "@countersign/build/paths.ts";
+import { describeApp, localApps } from "@countersign/local-stack/local-apps.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 
@@ -64,7 +65,12 @@ function stopOnRequest(request: (why: string) => void, force: () => void): void 
 }
 
 /** `npm start`: runs the whole stack until it is asked to stop. */
-export async function start(options: { "free-ports": boolean; "state-dir"?: string | undefined }): Promise<void> {
+export async function start(options: {
+  "free-ports": boolean;
+  "state-dir"?: string | undefined;
+  app?: string[] | undefined;
+}): Promise<void> {
+  const apps = localApps(options.app ?? []);
   const started = performance.now();
   const seconds = () => ((performance.now() - started) / 1000).toFixed(1);
   const say = (line: string) => console.log(`[${seconds().padStart(5)} s] ${line}`);
@@ -84,6 +90,7 @@ export async function start(options: { "free-ports": boolean; "state-dir"?: stri
     freePorts: options["free-ports"],
     autoRestart: true,
     webWallet: true,
+    apps,
     throwAway: false,
     say,
     cancel: asked,
@@ -91,6 +98,7 @@ export async function start(options: { "free-ports": boolean; "state-dir"?: stri
   running = await starting;
   if (stopWhy === undefined) {
     console.log(`\n${table(running.stack)}\n\n${whereabouts(running.stack)}`);
+    for (const app of apps) console.log(describeApp(app).replaceAll(/^/gm, "  "));
     console.log(`  logs: ${stateDir}/log   details: ${running.stackFile}   stop: Ctrl-C\n`);
     console.log(`ready in ${seconds()} s`);
   }

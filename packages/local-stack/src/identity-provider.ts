@@ -10,10 +10,16 @@ export interface DevelopmentClient {
   appId: string;
   appName: string;
   redirectUri: string;
+  furtherRedirectUris?: readonly string[];
   keyBinding: "optional" | "required";
   /** Has a secret: its codes need no verifier, and its ID tokens are without profile (userinfo has it). */
   confidential: boolean;
 }
+
+const redirectUrisOf = ({ redirectUri, furtherRedirectUris = [] }: DevelopmentClient): string[] => [
+  redirectUri,
+  ...furtherRedirectUris,
+];
 
 /**
  * An app with a server of its own, as clients of the original contract are: it sends method, token and chain
@@ -67,15 +73,15 @@ export function developmentClients(gateway: string, webWallet?: string): Develop
  * code without a redirect URI is the first client's.
  */
 export function authProviders(issuer: string, clients: DevelopmentClient[], secretFile: string): unknown {
-  const entries = clients.map(({ clientId, appId, appName, keyBinding, redirectUri, confidential }, index) => ({
-    clientId,
-    ...(confidential && { clientSecretFile: secretFile }),
-    appId,
-    appName,
-    keyBinding,
-    allowCodeWithoutVerifier: confidential,
-    redirectUris: [redirectUri],
-    ...(index === 0 && { defaultRedirectUri: redirectUri }),
+  const entries = clients.map((client, index) => ({
+    clientId: client.clientId,
+    ...(client.confidential && { clientSecretFile: secretFile }),
+    appId: client.appId,
+    appName: client.appName,
+    keyBinding: client.keyBinding,
+    allowCodeWithoutVerifier: client.confidential,
+    redirectUris: redirectUrisOf(client),
+    ...(index === 0 && { defaultRedirectUri: client.redirectUri }),
   }));
   const introspection = { clientId: SERVER_APP_CLIENT, clientSecretFile: secretFile };
   return { providers: [{ name: "dev", issuer, clients: entries, introspection, allowInsecureHttp: true }] };
@@ -86,11 +92,11 @@ export function providerConfig({
   secretFile,
   ...options
 }: Omit<ProviderConfig, "clients"> & { clients: DevelopmentClient[]; secretFile: string }): ProviderConfig {
-  const clients = options.clients.map(({ clientId, appName, redirectUri, confidential }) => ({
-    clientId,
-    appName,
-    redirectUris: [redirectUri],
-    ...(confidential && { clientSecretFile: secretFile }),
+  const clients = options.clients.map((client) => ({
+    clientId: client.clientId,
+    appName: client.appName,
+    redirectUris: redirectUrisOf(client),
+    ...(client.confidential && { clientSecretFile: secretFile }),
   }));
   const { clientId, redirectUri } = FOREIGN_CLIENT;
   const foreign = { clientId, appName: "Foreign app", redirectUris: [redirectUri] };

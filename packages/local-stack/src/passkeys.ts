@@ -1,7 +1,8 @@
 /**
- * Returns the content of CS_PASSKEYS_FILE: one relying party for the pages of these origins. `localhost` is
- * the one plain-HTTP host that browsers make passkeys for.
+ * Returns the content of CS_PASSKEYS_FILE: a relying party for each host of these pages. `localhost` is the
+ * one plain-HTTP host that browsers make passkeys for.
  */
-export const developmentPasskeys = (origins: readonly string[]): unknown => ({
-  relyingParties: [{ rpId: "localhost", origins: [...origins] }],
-});
+export function developmentPasskeys(origins: readonly string[]): unknown {
+  const byHost = Map.groupBy(new Set(origins), (origin) => new URL(origin).hostname);
+  return { relyingParties: [...byHost].map(([rpId, pages]) => ({ rpId, origins: pages })) };
+}

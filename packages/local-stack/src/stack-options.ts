@@ -1,4 +1,5 @@
 import type { ServiceName } from "@countersign/build/paths.ts";
+import type { LocalApp } from "./local-apps.ts";
 import type { AddressOf, ProgramName } from "./service-environment.ts";
 
 export interface StackOptions {
@@ -9,6 +10,8 @@ export interface StackOptions {
   autoRestart?: boolean;
   /** Serves examples/web-wallet. */
   webWallet?: boolean;
+  /** Developers' own apps: may call the gateway, are clients of the provider, and have passkeys. */
+  apps?: readonly LocalApp[];
   /** Throw-away state: the database does not wait for the disk. */
   throwAway: boolean;
   /** The state was copied from a stack that was set up: see testing/stack-template.ts. */

@@ -10,6 +10,7 @@ import { setUpNetwork } from "./chain-setup.ts";
 import { startEmulator } from "./emulator.ts";
 import { authProviders, developmentClients, startIdentityProvider, WEB_WALLET_CLIENT } from "./identity-provider.ts";
 import { isRunning } from "./is-running.ts";
+import { clientOfApp } from "./local-apps.ts";
 import { startNats } from "./nats.ts";
 import { developmentPasskeys } from "./passkeys.ts";
 import { createRestarts, type Restarts } from "./restarts.ts";
@@ -117,14 +118,15 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const gateway = `http://localhost:${ports.gateway}`;
   const issuer = `http://localhost:${ports.identityProvider}`;
   const webWallet = options.webWallet ? `http://localhost:${ports.webWallet}` : undefined;
-  const clients = developmentClients(gateway, webWallet);
+  const { apps = [] } = options;
+  const clients = [...developmentClients(gateway, webWallet), ...apps.map(clientOfApp)];
   const files = stateFiles(stateDir);
   const secretFile = files.serverAppSecret;
   for (const path of [files.tokenKeyEncryptionKey, files.keystorePassphrase, secretFile]) ensureSecret(path);
   writeFileSync(files.providers, `${JSON.stringify(authProviders(issuer, clients, secretFile), null, 2)}\n`);
 
   const gateways = replicas.map((own) => `http://localhost:${own.gateway}`);
-  const pages = webWallet === undefined ? [] : [webWallet];
+  const pages = [...(webWallet === undefined ? [] : [webWallet]), ...apps.map(({ origin }) => origin)];
   writeFileSync(files.passkeys, `${JSON.stringify(developmentPasskeys([...gateways, ...pages]), null, 2)}\n`);
 
   const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(

@@ -37,7 +37,9 @@ export function createProvider(config: ProviderConfig): { provider: Provider; ac
       revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
     },
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
-    clientBasedCORS: (_ctx, origin) => new URL(origin).hostname === "localhost",
+    clientBasedCORS: (_ctx, origin, client) =>
+      new URL(origin).hostname === "localhost" ||
+      (client.redirectUris ?? []).some((uri) => new URL(uri).origin === origin),
     ttl: {
       Session: 86_400,
       Grant: 86_400,

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
 import type { TestProject } from "vitest/node";
+import { localApps } from "../local-apps.ts";
 import { type RunningStack, startStack } from "../stack.ts";
 import { keepGatewayLogs, noteStack, resetGatewayLogs } from "./gateway-logs.ts";
 import { removeState } from "./stack-template.ts";
+import { TEST_APP } from "./test-app.ts";
 import "./provided.ts";
 
 /**
@@ -100,7 +102,8 @@ async function start(stateDir: string, worker: string): Promise<RunningStack> {
   try {
     const say = (line: string) => console.log(`stack ${worker}: ${line}`);
     const pgbouncer = process.env.CS_TEST_PGBOUNCER;
-    return await startStack({ stateDir, freePorts: true, throwAway: true, webWallet: true, pgbouncer, say });
+    const apps = localApps([TEST_APP]);
+    return await startStack({ stateDir, freePorts: true, throwAway: true, webWallet: true, apps, pgbouncer, say });
   } catch (error) {
     // Logs of a stack that did not start are what one wants to read: they stay, the rest goes.
     const kept = join(root, ".local", "failed-stack");
