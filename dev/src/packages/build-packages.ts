@@ -92,6 +92,7 @@ async function buildPackage(name: string, outDir: string, httpTypes: Record<stri
     // Its only warning so far: that the compiler of TypeScript 7 has no stable API yet.
     suppressWarnings: /TypeScript 7\.0 does not yet have a stable API/,
     failOnWarn: true,
+    checks: { bundlerTimings: false },
     deps: {
       neverBundle: [/^node:/, ...PUBLISHED.map((each) => new RegExp(`^@countersign/${each}(/|$)`))],
       alwaysBundle: inlined.map((each) => new RegExp(`^${each}(/|$)`)),
