@@ -16,6 +16,7 @@ export const BROWSER_PAGES: readonly string[] = ["web"];
 /** The test or script that runs the other blocks of a page. */
 export const BY_PAGE: Record<string, Record<string, string>> = {
   admin: { sh: "tests/e2e/admin-accounts.test.ts" },
+  apps: { sh: "tests/e2e/local-app.test.ts" },
   api: { sh: "tests/docs/shell.test.ts" },
   audit: { sh: "tests/e2e/audit.test.ts" },
   "chain-watch": { sh: "tests/e2e/admin-accounts.test.ts" },

@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "@countersign/build/paths.ts";
 import { CountersignClient, createBrowserPasskey, sendTransaction } from "@countersign/client";
-import { localApps } from "@countersign/local-stack/local-apps.ts";
+import { describeApp, localApps } from "@countersign/local-stack/local-apps.ts";
 import { TEST_APP } from "@countersign/local-stack/testing/test-app.ts";
 import { loginAtDevelopmentProvider } from "@countersign/testing";
 import type { Browser } from "playwright-core";
@@ -28,6 +31,12 @@ const logIn = async (redirectUri: string, email: string, nonce: string) => {
   });
   return { method: "redirect_code_channel", token: code, codeVerifier, redirectUri } as const;
 };
+
+it("docs/apps.md shows the command for this app, and its output", () => {
+  const page = readFileSync(join(root, "docs/apps.md"), "utf8");
+  expect(page).toContain(`npm start -- --app ${app.origin}\n`);
+  expect(page).toContain(describeApp(app).replaceAll(/^/gm, "  "));
+});
 
 describe("an app that `npm start -- --app` registered", () => {
   it("may call the gateway from its origin, and its neighbour may not", async () => {
