@@ -11,7 +11,9 @@ export function resourceTypes(module: Record<string, unknown>, io: "input" | "ou
   const { schemas } = z.toJSONSchema(registry, { io, uri: (id) => id, unrepresentable: "any" }) as {
     schemas: Registry;
   };
-  return Object.entries(schemas)
+  // Schemas with an id of their own that the module uses and does not export.
+  const { __shared, ...exported } = schemas;
+  return Object.entries({ ...(__shared?.$defs as Registry | undefined), ...exported })
     .map(([name, schema]) => `${comment(schema, "")}export type ${name} = ${typeOf(schema, "")};\n`)
     .join("\n");
 }
@@ -34,6 +36,9 @@ function typeOf(schema: JsonSchema | boolean, indent: string): string {
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (alternatives) return alternatives.map((each) => typeOf(each, indent)).join(" | ");
   if (schema.allOf) return schema.allOf.map((each) => `(${typeOf(each, indent)})`).join(" & ");
+  if (Array.isArray(schema.type)) {
+    return schema.type.map((type) => typeOf({ ...schema, type } as JsonSchema, indent)).join(" | ");
+  }
   switch (schema.type) {
     case "string":
     case "boolean":
