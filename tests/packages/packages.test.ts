@@ -10,8 +10,8 @@ import { runInThisContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-/** The most that the whole client may be in a browser, gzipped: 35 kB when it no longer imports curves. */
-const MAX_CLIENT_BYTES = 46_000;
+/** The most that the whole client may be in a browser, gzipped. */
+const MAX_CLIENT_BYTES = 35_000;
 const PACKAGES = ["client", "flow", "keys", "testing"];
 /** Words of tests and of the development login, which only `testing` has. */
 const NOT_INSIDE = { testing: /vitest|fast-check/, others: /vitest|fast-check|DevelopmentProvider|CookieJar/ };

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
+import * as events from "@countersign/http-api/events.ts";
 import * as requests from "@countersign/http-api/requests.ts";
 import * as resources from "@countersign/http-api/resources.ts";
 import { build, type Rolldown } from "tsdown";
+import { z } from "zod";
 import { resourceTypes } from "./resource-types.ts";
 
 /**
@@ -56,9 +58,11 @@ export async function buildPackages(outDir = join(root, "dist")): Promise<BuiltP
 /** Writes the declarations of the HTTP API's shapes; returns their files by the modules of the sources. */
 function writeHttpTypes(folder: string): Record<string, string> {
   mkdirSync(folder, { recursive: true });
+  const accountEvents = { AccountEventData: z.object(events.ACCOUNT_EVENTS) };
   const texts = {
-    resources: resourceTypes({ ...resources }, "output"),
+    events: resourceTypes(accountEvents, "output"),
     requests: resourceTypes({ ...requests }, "input"),
+    resources: resourceTypes({ ...resources }, "output"),
   };
   return Object.fromEntries(
     Object.entries(texts).map(([name, text]) => {
