@@ -24,4 +24,9 @@ export function show(state: unknown): void {
 export async function openLogin(request: { maxAge: number; nonce: string }) {
   return logIn(person.email, request);
 }
+/** As React's, for one rendering. */
+export function useSyncExternalStore<T>(subscribe: (listener: () => void) => () => void, read: () => T): T {
+  subscribe(() => undefined)();
+  return read();
+}
 export const prints = [/"removed":(true|false)/];
