@@ -1,6 +1,15 @@
-// The package ships no declarations. These are the parts that the test uses, from its documentation.
+// The package ships no declarations. These are the parts that the tests use, from its documentation.
 declare module "@onflow/fcl" {
   export function config(values: Record<string, unknown>): Promise<unknown>;
   export function mutate(options: Record<string, unknown>): Promise<string>;
   export function tx(id: string): { onceSealed(): Promise<{ statusCode: number; errorMessage: string }> };
+  export function authenticate(options: { service: object }): Promise<unknown>;
+  export function unauthenticate(): void;
+  export const currentUser: {
+    signUserMessage(message: string): Promise<{ addr: string; keyId: number; signature: string }[]>;
+  };
+  export const pluginRegistry: { add(plugin: object): void };
+  export const WalletUtils: {
+    encodeAccountProof(proof: { address: string; nonce: string; appIdentifier: string }): string;
+  };
 }

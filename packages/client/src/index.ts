@@ -26,9 +26,11 @@ export {
   readKeyAddition,
   type ShownTwoFactor,
 } from "./key-addition.ts";
+export { type KeyStore, loadOrCreateKey } from "./key-store.ts";
 export type { LockManager } from "./locks.ts";
 export { type MatchingCodeInput, matchingCode, sameMatchingCode } from "./matching-code.ts";
 export type { RequestTwoFactorOptions } from "./new-device.ts";
+export { type PasskeyStoreOptions, passkeyStore } from "./passkey-store.ts";
 export { type FieldProblem, ProblemError, type ProblemReason, SessionEndedError } from "./problem-error.ts";
 export { type RecoverDeviceOptions, recoverDevice } from "./recover-device.ts";
 export type * from "./resources.ts";
@@ -70,3 +72,5 @@ export {
 export type { SessionState, SessionView } from "./session-state.ts";
 export type { ChallengeOptions, SignUpOptions } from "./sign-in.ts";
 export { signTransaction } from "./sign-transaction.ts";
+export { signMessageWith } from "./user-key.ts";
+export { type IndexedDbKeyStoreOptions, indexedDbKeyStore, KeyStoreError, memoryKeyStore } from "./web-crypto-key.ts";

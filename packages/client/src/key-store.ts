@@ -1,0 +1,32 @@
+import type { UserKey } from "./resources.ts";
+
+/**
+ * Where a device's key is kept. Keys are never overwritten: an account may depend on one, also where the
+ * sign-up's answer was lost. Adapters: `indexedDbKeyStore`, `passkeyStore`, `memoryKeyStore`, and
+ * `hardwareKeyStore` of `@countersign/react-native`.
+ */
+export interface KeyStore<Key extends UserKey = UserKey> {
+  /**
+   * Returns the stored key, or undefined.
+   * @example const key = await store.load();
+   */
+  load(): Promise<Key | undefined>;
+  /**
+   * Creates a key and stores it before it returns it. Where there is one already, also one that another tab
+   * has just created, returns that one.
+   * @example const key = await store.create();
+   */
+  create(): Promise<Key>;
+  /**
+   * Deletes the stored key for good: only once it is revoked on every chain, or was never used.
+   * @example await store.remove();
+   */
+  remove(): Promise<void>;
+}
+
+/**
+ * Returns the stored key; creates it the first time.
+ * @example const deviceKey = await loadOrCreateKey(indexedDbKeyStore());
+ */
+export const loadOrCreateKey = async <Key extends UserKey>(store: KeyStore<Key>): Promise<Key> =>
+  (await store.load()) ?? store.create();

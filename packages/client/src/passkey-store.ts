@@ -1,0 +1,59 @@
+import {
+  type BrowserPasskey,
+  browserPasskey,
+  createBrowserPasskey,
+  type PasskeyCredentials,
+} from "./browser-passkey.ts";
+import type { TextStorage } from "./credential-store.ts";
+import type { KeyStore } from "./key-store.ts";
+
+/** Options of `passkeyStore`. */
+export interface PasskeyStoreOptions {
+  /** The domain that the passkey belongs to. */
+  rpId: string;
+  /** The service's name, for the browser's dialog. */
+  rpName: string;
+  /** The person's name, which the browser shows beside the passkey. */
+  userName: string;
+  /** Where its public key and credential id are kept; default `localStorage`. They are no secrets. */
+  storage?: TextStorage;
+  /** Default: `navigator.credentials`. */
+  credentials?: PasskeyCredentials;
+}
+
+/**
+ * Returns a store of one passkey of this relying party. The browser or system keeps the key; the store keeps
+ * `publicKey` and `credentialId`, which are recorded nowhere else.
+ * @example const store = passkeyStore({ rpId: "example.com", rpName: "Example", userName });
+ */
+export function passkeyStore({ storage, ...options }: PasskeyStoreOptions): KeyStore<BrowserPasskey> {
+  const used = storage ?? localStorage;
+  const name = `countersign-passkey/${options.rpId}`;
+  const { credentials } = options;
+  let creating: Promise<BrowserPasskey> | undefined;
+  const load = async (): Promise<BrowserPasskey | undefined> => {
+    const text = used.getItem(name);
+    if (text === null) return undefined;
+    const { publicKey, credentialId, rpId } = JSON.parse(text) as BrowserPasskey;
+    return browserPasskey({ publicKey, credentialId, rpId, ...(credentials && { credentials }) });
+  };
+  const create = async (): Promise<BrowserPasskey> => {
+    const stored = await load();
+    if (stored) return stored;
+    const passkey = await createBrowserPasskey(options);
+    const { publicKey, credentialId, rpId } = passkey;
+    used.setItem(name, JSON.stringify({ publicKey, credentialId, rpId }));
+    return passkey;
+  };
+  return {
+    load,
+    create() {
+      // A second click must not make a second passkey.
+      creating ??= create().finally(() => {
+        creating = undefined;
+      });
+      return creating;
+    },
+    remove: async () => used.removeItem(name),
+  };
+}

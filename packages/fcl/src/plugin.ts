@@ -1,0 +1,160 @@
+import { signAccountProof, signUserMessage } from "./user-message.ts";
+import { type Authorization, type FclWallet, type FclWalletOptions, fclWallet, type Signable } from "./wallet.ts";
+
+/** The part of `@onflow/fcl` that is used. */
+export interface Fcl {
+  /** FCL's registry of wallets. */
+  pluginRegistry: { add(plugin: FclPlugin): void };
+  /**
+   * FCL's sign-in.
+   * @example await fcl.authenticate({ service });
+   */
+  authenticate(options: { service: object }): Promise<unknown>;
+}
+
+/** A wallet as FCL's registry takes it. */
+export interface FclPlugin {
+  name: string;
+  f_type: "ServicePlugin";
+  type: "discovery-service";
+  services: object[];
+  serviceStrategy: { method: string; exec(call: ServiceCall): Promise<unknown> };
+}
+
+/** The user as FCL's subscribers see it. */
+export interface FclUser {
+  addr: string | null;
+  loggedIn: boolean | null;
+}
+
+/** FCL's call of one of our services. */
+interface ServiceCall {
+  service: { type: string; identity?: { keyId: number }; data?: { role?: Role } };
+  body: Partial<Signable> & { appIdentifier?: string; nonce?: string };
+}
+
+type Role = "device" | "server" | "payer";
+
+const METHOD = "COUNTERSIGN/RPC";
+const PRAGMA = { f_type: "Service", f_vsn: "1.0.0" } as const;
+
+const authn = (name: string) => ({
+  ...PRAGMA,
+  type: "authn",
+  uid: "countersign#authn",
+  endpoint: "countersign",
+  method: METHOD,
+  provider: { address: null, name, icon: null, description: name },
+});
+
+/** The account that FCL signs with: its registry takes a strategy only once, and a page has one FCL. */
+let current: { options: FclWalletOptions; wallet: FclWallet; name: string } | undefined;
+const registered = new WeakSet<object>();
+
+/**
+ * Makes a signed-in client the wallet of FCL. Afterwards every part of the app that knows only FCL works:
+ * `fcl.authenticate`, `fcl.mutate`, `fcl.currentUser.signUserMessage`, account proofs. Call it again after
+ * another person signed in. Returns the service for `fcl.authenticate`.
+ * @example
+ * const service = useCountersign(fcl, { client, network });
+ * await fcl.authenticate({ service });
+ * const id = await fcl.mutate({ cadence, limit: 999 });
+ */
+export function useCountersign(fcl: Fcl, { name = "Countersign", ...options }: FclWalletOptions & { name?: string }) {
+  current = { options, wallet: fclWallet(options), name };
+  const service = authn(name);
+  if (!registered.has(fcl.pluginRegistry)) {
+    registered.add(fcl.pluginRegistry);
+    fcl.pluginRegistry.add({
+      name: "countersign",
+      f_type: "ServicePlugin",
+      type: "discovery-service",
+      services: [service],
+      serviceStrategy: { method: METHOD, exec },
+    });
+  }
+  return service;
+}
+
+async function exec({ service, body }: ServiceCall): Promise<unknown> {
+  if (current === undefined) throw new Error("call useCountersign first");
+  const { wallet, options, name } = current;
+  switch (service.type) {
+    case "authn":
+      return signIn(current, body);
+    case "pre-authz":
+      return preAuthz(wallet);
+    case "authz": {
+      const authorize = wallet[service.data?.role ?? "device"];
+      return (await authorize()).signingFunction({ message: body.message ?? "" });
+    }
+    case "user-signature":
+      return signUserMessage(options.client, wallet, body.message ?? "");
+    default:
+      throw new Error(`${name} has no service ${service.type}`);
+  }
+}
+
+/** Returns the user with the services of the account, and its account proof where the app asks for one. */
+async function signIn(
+  { wallet, options, name }: NonNullable<typeof current>,
+  { appIdentifier, nonce }: ServiceCall["body"],
+): Promise<object> {
+  const { address, keyId } = await wallet.account();
+  const id = options.client.deviceKey.publicKey;
+  const identity = { address, keyId };
+  const service = (type: string) => ({
+    ...PRAGMA,
+    type,
+    uid: `countersign#${type}`,
+    endpoint: "countersign",
+    method: METHOD,
+    identity,
+    id,
+  });
+  const proof =
+    appIdentifier !== undefined && nonce !== undefined
+      ? [
+          {
+            ...service("account-proof"),
+            method: "DATA",
+            data: {
+              f_type: "account-proof",
+              f_vsn: "2.0.0",
+              address,
+              nonce,
+              signatures: await signAccountProof(options.client, wallet, { appIdentifier, address, nonce }),
+            },
+          },
+        ]
+      : [];
+  return {
+    f_type: "AuthnResponse",
+    f_vsn: "1.0.0",
+    addr: address,
+    services: [{ ...authn(name), identity, id }, service("pre-authz"), service("user-signature"), ...proof],
+  };
+}
+
+async function preAuthz(wallet: FclWallet): Promise<object> {
+  const authz = async (role: Role) => {
+    const { addr, keyId }: Authorization = await wallet[role]();
+    return {
+      ...PRAGMA,
+      type: "authz",
+      uid: `countersign#authz-${role}`,
+      endpoint: "countersign",
+      method: METHOD,
+      identity: { address: `0x${addr}`, keyId },
+      data: { role },
+    };
+  };
+  const [device, server, payer] = await Promise.all([authz("device"), authz("server"), authz("payer")]);
+  return {
+    f_type: "PreAuthzResponse",
+    f_vsn: "1.0.0",
+    proposer: device,
+    payer: [payer],
+    authorization: [device, server],
+  };
+}
