@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /** The most that the whole client may be in a browser, gzipped. */
 const MAX_CLIENT_BYTES = 35_000;
-const PACKAGES = ["client", "flow", "keys", "testing"];
+const PACKAGES = ["client", "fcl", "flow", "keys", "react-native", "testing"];
 /** Words of tests and of the development login, which only `testing` has. */
 const NOT_INSIDE = { testing: /vitest|fast-check/, others: /vitest|fast-check|DevelopmentProvider|CookieJar/ };
 const CHALLENGE = "00112233445566778899aabbccddeeff";
