@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -7,6 +7,7 @@ import { stack } from "../support/person.ts";
 
 /** The document of this worker's stack, in a folder for generated code. */
 export const work = mkdtempSync(join(tmpdir(), "countersign-api-"));
+process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 export const document = join(work, "openapi.json");
 const answer = await fetch(`${stack.gateway}/openapi.json`);
 writeFileSync(document, await answer.text());
