@@ -106,7 +106,9 @@ describe("transactions that one account sends concurrently", () => {
   it("run once, when somebody else used the number, and when the same transaction runs under its other id", async () => {
     const person = await signUpPerson();
     const { deviceKey, client } = person;
-    const { client: otherPage } = createPhone(stack, { deviceKey, credentials: client.credentials! });
+    // In another process, which shares no locks with this one.
+    const locks = { request: (_name: string, _options: object, work: () => Promise<unknown>) => work() };
+    const { client: otherPage } = createPhone(stack, { deviceKey, credentials: client.credentials!, locks });
     const overtaken = {
       ...access,
       submit: async (transaction: FlowTransaction) => {
