@@ -158,7 +158,7 @@ describe("sign-up", () => {
     }
   });
 
-  it("an Idempotency-Key replays the answer with fresh tokens, and only for the same body", async () => {
+  it("an Idempotency-Key replays the answer with fresh tokens until they are used, and only for the same body", async () => {
     const { client, deviceKey } = newPhone();
     const login = await logIn(newEmail());
     const idempotencyKey = randomUUID();
@@ -178,6 +178,14 @@ describe("sign-up", () => {
     expect(replay.status).toBe(200);
     expect(replay.body.account.id).toBe(first.account.id);
     expect(replay.body.credentials.accessToken).not.toBe(first.credentials.accessToken);
+    expect(await client.sessions()).toHaveLength(1);
+    // A copy of the request that comes late ends no session that the device has begun since.
+    await client.signIn({ login, chainName });
+    expect(await call("POST", "/auth/v1/signup", { body, headers })).toMatchObject({
+      status: 409,
+      body: { error: "AccountExists" },
+    });
+    expect(await client.me()).toMatchObject({ id: first.account.id });
     const other = { ...body, userKey: { ...body.userKey, publicKey: newPhone().deviceKey.publicKey } };
     expect(await call("POST", "/auth/v1/signup", { body: other, headers })).toMatchObject({
       status: 422,

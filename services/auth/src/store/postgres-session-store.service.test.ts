@@ -1,4 +1,4 @@
-import { FixedClock, uuidv7 } from "@countersign/core";
+import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
@@ -20,6 +20,24 @@ describe("sessions", () => {
       issue: async ({ refreshId }) => ({ accessToken: "", refreshToken: refreshId }),
     });
   const tokenOf = ({ id }: Session, refreshId: string) => JSON.stringify({ sessionId: id, refreshId });
+
+  it("begins once, however often and in parallel; after a later sign-in it is over", async () => {
+    const session = someSession();
+    const repeated = () => sessions().begin({ ...session, refreshId: uuidv4() }, "");
+    const begun = await Promise.all(times(6, repeated));
+    expect(new Set(begun.map((each) => each!.refreshId)).size).toBe(1);
+    expect(await eventsOf(session.accountId, "session-created")).toBe(1);
+
+    const { refreshToken: second } = await refreshing()(tokenOf(session, begun[0]!.refreshId), new Uint8Array(), "");
+    expect(await repeated()).toMatchObject({ refreshId: second, previousRefreshId: begun[0]!.refreshId });
+
+    const { accountId, deviceKey } = session;
+    const signedIn = someSession({ accountId, deviceKey });
+    await sessions().begin(signedIn, "");
+    expect(await repeated()).toBeUndefined();
+    const live = await sessions().list(session.accountId, now);
+    expect(live.map(({ id }) => id)).toEqual([signedIn.id]);
+  });
 
   it("the same refresh token at once has one successor", async () => {
     const session = someSession();

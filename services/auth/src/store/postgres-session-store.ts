@@ -1,7 +1,7 @@
 import { activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import type { EndCause, Session, SessionStore } from "../domain/sessions/session.ts";
-import { beginSessionIn, ENDED_MS } from "./begin-sessions.ts";
+import { beginSessionIn, ENDED_MS, lockAccess } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { type SessionRow, toSession } from "./rows.ts";
@@ -123,7 +123,17 @@ function sessionUpdater(postgres: Postgres): (update: SessionUpdate) => Promise<
 export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
   const update = sessionUpdater(postgres);
   return {
-    begin: (session, requestId) => postgres.transaction((tx) => beginSessionIn(tx, session, requestId)),
+    begin: (session, requestId) =>
+      postgres.transaction(async (tx) => {
+        await lockAccess(tx, session.accountId);
+        const earlier = await tx.query(sql`SELECT id FROM session WHERE id = ${session.id}::uuid FOR UPDATE`);
+        if (earlier.length === 0) {
+          await beginSessionIn(tx, session, requestId);
+          return session;
+        }
+        const [live] = await tx.query<SessionRow>(lockSessions({ ids: [session.id] }));
+        return live && toSession(live);
+      }),
 
     async update<T>(
       id: string,

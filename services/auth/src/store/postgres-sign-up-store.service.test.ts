@@ -20,6 +20,7 @@ const commandOf = (profile: LoginProfile, change: Partial<LeaseSignUp> = {}): Le
     deviceKey: accountKey,
     device: sampleDevice,
     deviceId: uuidv7(clock),
+    sessionId: uuidv7(clock),
     profileImageUrl: "",
     newAccountId: uuidv7(clock),
     session: undefined,
@@ -39,6 +40,7 @@ describe("leases of sign-ups", () => {
     const sagas = leased.map((each) => each.kind === "drive" && each.saga);
     expect(new Set(sagas.map((saga) => (saga ? saga.accountId : undefined))).size).toBe(1);
     expect(sagas.every((saga) => saga && saga.deviceId === command.deviceId)).toBe(true);
+    expect(sagas.every((saga) => saga && saga.sessionId === command.sessionId)).toBe(true);
   });
 
   it("of two keys at once one wins", async () => {

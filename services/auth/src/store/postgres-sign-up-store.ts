@@ -72,6 +72,7 @@ async function writeSaga(
       deviceKey: deviceKey.publicKey,
       deviceAttributes: { ...command.device },
       deviceId: command.deviceId,
+      sessionId: command.sessionId,
       profileImageUrl: command.profileImageUrl,
       leaseUntil,
       createdAt: now,

@@ -34,6 +34,7 @@ async function signUp(complete = true, chain = chainName) {
       deviceKey: publicKey,
       device: sampleDevice,
       deviceId: uuidv7(clock),
+      sessionId: uuidv7(clock),
       profileImageUrl: "",
       newAccountId: uuidv7(clock),
       session: undefined,

@@ -34,6 +34,7 @@ export function toSaga(row: SignUpRow): SignUpSaga {
     deviceKey: toKey(row.deviceKeyAlgorithm, row.deviceKey),
     device: row.deviceAttributes as unknown as DeviceAttributes,
     deviceId: row.deviceId,
+    sessionId: row.sessionId ?? undefined,
     profileImageUrl: row.profileImageUrl,
     done: new Set(steps.filter(([, column]) => row[column] !== null).map(([step]) => step)),
     leaseUntil: row.leaseUntil,

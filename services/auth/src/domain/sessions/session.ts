@@ -105,9 +105,17 @@ export function rotate(session: Session, nextId: string, now: Date): Session {
   };
 }
 
+/** Returns whether a session's first refresh token was used, or can no longer be. */
+export const isUsed = (session: Session, now: Date): boolean =>
+  session.previousRefreshId !== undefined || now >= session.refreshExpiresAt;
+
 export interface SessionStore {
-  /** Begins a session and, in the same commit, ends the one that the same device had of the same app. */
-  begin(session: Session, requestId: string): Promise<void>;
+  /**
+   * Begins a session and, in the same commit, ends the one that the same device had of the same app. Where
+   * the session had begun before, changes nothing and returns it; undefined where it has ended.
+   * Errors: PleaseRegisterKey where one of its keys is blocked or the account has left.
+   */
+  begin(session: Session, requestId: string): Promise<Session | undefined>;
   /**
    * Runs `work`, which must not throw, with the live session locked and stores its `next`. Undefined where
    * there is no live session.

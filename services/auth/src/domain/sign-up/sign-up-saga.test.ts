@@ -20,6 +20,7 @@ const saga = (done: readonly SignUpStep[] = []): SignUpSaga => ({
   deviceKey: publicKey,
   device: {} as SignUpSaga["device"],
   deviceId: "device",
+  sessionId: "session",
   profileImageUrl: "",
   done: new Set(done),
   leaseUntil: new Date(0),

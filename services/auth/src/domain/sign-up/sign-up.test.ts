@@ -63,10 +63,12 @@ interface Answers {
   registerKey: AppError;
   /** Why the database does not record that the runner gives up. */
   giveUp: Error;
+  /** The session of an earlier request of the sign-up; undefined where it has ended. */
+  begun: (beginning: Session) => Session | undefined;
 }
 
 /** Returns a sign-up on a store and services in memory. */
-function world({ status = "deployed", leased, registerKey, giveUp }: Partial<Answers> = {}) {
+function world({ status = "deployed", leased, registerKey, giveUp, begun }: Partial<Answers> = {}) {
   const clock = new FixedClock("2026-11-21T10:00:00Z");
   const leases: LeaseSignUp[] = [];
   const sessions: Session[] = [];
@@ -98,7 +100,12 @@ function world({ status = "deployed", leased, registerKey, giveUp }: Partial<Ans
       },
       leaseAbandoned: async () => [],
     },
-    sessions: { begin: async (begun) => void sessions.push(begun) },
+    sessions: {
+      async begin(session) {
+        sessions.push(session);
+        return begun ? begun(session) : session;
+      },
+    },
     steps: {
       async deployAccount(_saga, { keepFailed }) {
         expect(keepFailed).toBe(false);
@@ -160,7 +167,25 @@ describe("signUp", () => {
     ]);
   });
 
-  it("opens no session for a caller that is gone: it would end the session of the repeated request", async () => {
+  it("has one session: a repeated request gets tokens of the one that an earlier request began", async () => {
+    const { leases, sessions, signUp: run } = world();
+    await run();
+    const { sessionId } = leases[0]!;
+    expect(sessions.map(({ id }) => id)).toEqual([sessionId]);
+    const saga = { ...leases[0]!, accountId: "account", done: new Set(SIGN_UP_STEPS) };
+    const repeated = world({ leased: { kind: "replay", saga } });
+    expect((await repeated.signUp()).credentials.accessToken).toBe(sessionId);
+  });
+
+  it.each<[string, NonNullable<Answers["begun"]>]>([
+    ["has ended", () => undefined],
+    ["was refreshed", (session) => ({ ...session, previousRefreshId: "first" })],
+    ["has expired", (session) => ({ ...session, refreshExpiresAt: session.createdAt })],
+  ])("is AccountExists where its session %s", async (_, begun) => {
+    await expect(world({ begun }).signUp()).rejects.toMatchObject({ reason: "AccountExists" });
+  });
+
+  it("opens no session for a caller that is gone: it would end the session of a sign-in since", async () => {
     const { sessions, signUp: run } = world();
     await expect(run({}, AbortSignal.abort())).rejects.toMatchObject({ reason: "Unavailable" });
     expect(sessions).toEqual([]);

@@ -2,7 +2,7 @@ import { AppError, type Clock, isAppError, type Reason, uuidv4, uuidv7, type Ver
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
 import { idempotencyOf } from "../idempotency.ts";
 import type { Login, VerifyLogin } from "../login.ts";
-import { beginSession, type Credentials, type Session, type SessionStore } from "../sessions/session.ts";
+import { beginSession, type Credentials, isUsed, type Session, type SessionStore } from "../sessions/session.ts";
 import { type NewUserKey, requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
 import {
   type Deployed,
@@ -52,8 +52,9 @@ export const SAGA_LEASE_MS = 30_000;
  *
  * Repeated: while the sign-up is incomplete, the same identity with the same keys takes the lease over and
  * drives the steps that are left; earlier requests may go on beside it. Afterwards `decideSignUp` accepts
- * only the same Idempotency-Key with the same login token and body. A device has one session of an app: of
- * two requests that succeed, the later one ends the earlier one's session.
+ * only the same Idempotency-Key with the same login token and body. A sign-up has one session: a repeated
+ * request gets new tokens of it until one was refreshed or it has ended, then AccountExists. A copy of a
+ * request that arrives late so ends no session that the device has begun since.
  * Writes: what a login code was exchanged for; identity, saga and use of the Idempotency-Key in one commit; a
  * mark after each step, or `giveUp` where the chain refused the deployment; the session.
  * Crash: after the lease has ended, `finishAbandonedSignUps` of any replica drives the steps that are left.
@@ -82,6 +83,7 @@ export const signUp =
       deviceId: uuidv7(clock),
       profileImageUrl: profile.picture,
       newAccountId: uuidv7(clock),
+      sessionId: uuidv7(clock),
       session: token && { accountId: token.accountId, accountKey: token.accountKey, deviceKey: token.deviceKey },
       idempotency: idempotencyOf("sign-up", login.token, command.idempotencyKey, [
         chainName,
@@ -113,11 +115,11 @@ export const signUp =
       if (isAppError(error, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
       throw error;
     });
-    // A caller that is gone may have repeated the request and got a session, which a new one would end.
+    // The device of a caller that is gone may have signed in since: this session would end that one.
     if (signal.aborted) throw new AppError("Unavailable");
-    const session = beginSession(
+    const beginning = beginSession(
       {
-        id: uuidv7(clock),
+        id: saga.sessionId ?? uuidv7(clock),
         refreshId: uuidv4(),
         accountId: saga.accountId,
         app: profile.app,
@@ -127,7 +129,8 @@ export const signUp =
       },
       clock.now(),
     );
-    await sessions.begin(session, requestId);
+    const session = await sessions.begin(beginning, requestId);
+    if (!session || isUsed(session, clock.now())) throw accountExists(command, true);
     return { deployment, credentials: await issue(session) };
   };
 
