@@ -3,7 +3,6 @@ import { type KeyAddition, matchingCodeOf, readKeyAddition } from "./key-additio
 import { sameMatchingCode } from "./matching-code.ts";
 import { ProblemError } from "./problem-error.ts";
 import type { Account, TwoFactorAuth, UserKey } from "./resources.ts";
-import type { ClientSession } from "./session.ts";
 import { approvalOf } from "./user-key.ts";
 
 /**
@@ -24,35 +23,28 @@ export class MatchingCodeError extends Error {
 /** Messages are renewed while a person reads: the new one, checked again, adds the same key. */
 const TRIES = 3;
 
-const pathOf = (id: string): string => `/device/v1/2fa/${encodeURIComponent(id)}`;
-
-export async function getTwoFactor(session: ClientSession, id: string): Promise<TwoFactorAuth> {
-  return (
-    await session.send<{ twoFactorAuth: TwoFactorAuth }>({ operation: "twoFactor", method: "GET", path: pathOf(id) })
-  ).twoFactorAuth;
+/** The parts of a client that an approval needs. */
+interface Approver {
+  readonly deviceKey: UserKey;
+  me(): Promise<Account>;
+  twoFactor(id: string): Promise<TwoFactorAuth>;
 }
 
 /** Approves a 2FA request after checking that its message is what the person agrees to. */
 export async function approveTwoFactor(
-  session: ClientSession,
-  deviceKey: UserKey,
+  client: Approver,
   id: string,
   approval: TwoFactorApproval,
+  approve: (id: string, body: object) => Promise<void>,
 ): Promise<void> {
-  const approve = (name: string, body: object): Promise<void> =>
-    session.send({ operation: "approveTwoFactor", method: "POST", path: `${pathOf(name)}/approve`, body });
   if ("txId" in approval) return approve(id, { txId: approval.txId });
 
-  const { account } = await session.send<{ account: Account }>({
-    operation: "me",
-    method: "GET",
-    path: "/account/v1/me",
-  });
+  const account = await client.me();
   let checked: KeyAddition | undefined;
   for (let tries = 1; ; tries++) {
-    const auth = await getTwoFactor(session, id);
+    const auth = await client.twoFactor(id);
     checked = await check(auth, account, approval.matchingCode, checked);
-    const signed = await approvalOf(deviceKey, hexToBytes(auth.request.message));
+    const signed = await approvalOf(client.deviceKey, hexToBytes(auth.request.message));
     try {
       // By the id of exactly this message: if the request has another one by now, the server rejects it.
       return await approve(auth.request.id, signed);

@@ -65,3 +65,33 @@ interface PageEvents {
   addEventListener(type: "storage", listener: (event: { key: string | null }) => void): void;
   removeEventListener(type: "storage", listener: (event: { key: string | null }) => void): void;
 }
+
+/** How a client is given its tokens: see `ClientOptions`. */
+interface StoreOptions {
+  store?: CredentialStore;
+  credentials?: Credentials;
+  onCredentials?: (credentials: Credentials | undefined) => void;
+}
+
+/** Returns the client's store: the given one, or the options' tokens in memory. */
+export function storeOf({ store, credentials, onCredentials }: StoreOptions): CredentialStore {
+  if (store !== undefined && onCredentials === undefined) return store;
+  let kept = credentials;
+  const memory: CredentialStore = {
+    name: "",
+    load: () => kept,
+    save(next) {
+      kept = next;
+    },
+  };
+  const used = store ?? memory;
+  return {
+    name: used.name,
+    load: () => used.load(),
+    async save(next) {
+      await used.save(next);
+      onCredentials?.(next);
+    },
+    subscribe: (listener) => used.subscribe?.(listener) ?? (() => {}),
+  };
+}

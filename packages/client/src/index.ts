@@ -6,6 +6,7 @@ export {
   type PasskeyCredentials,
   PasskeyUnavailableError,
 } from "./browser-passkey.ts";
+export type { ClientNetwork } from "./chain-account.ts";
 export type { ServerClock } from "./clock.ts";
 export { type ClientOptions, CountersignClient } from "./countersign-client.ts";
 export { browserCredentials, type CredentialStore, type TextStorage } from "./credential-store.ts";
@@ -59,18 +60,16 @@ export {
   sendHybridCustody,
   sendParentLink,
 } from "./send-parent-link.ts";
-export {
-  type ClientNetwork,
-  type SendTransactionOptions,
-  type SentTransaction,
-  sendTransaction,
-  TransactionFailedError,
-  type TransactionStep,
-  type WaitForTransactionOptions,
-  waitForTransaction,
-} from "./send-transaction.ts";
+export { type SendTransactionOptions, sendTransaction } from "./send-transaction.ts";
 export type { SessionState, SessionView } from "./session-state.ts";
 export type { ChallengeOptions, SignUpOptions } from "./sign-in.ts";
 export { signTransaction } from "./sign-transaction.ts";
 export { signMessageWith } from "./user-key.ts";
+export {
+  type SentTransaction,
+  TransactionFailedError,
+  type TransactionStep,
+  type WaitForTransactionOptions,
+  waitForTransaction,
+} from "./wait-for-transaction.ts";
 export { type IndexedDbKeyStoreOptions, indexedDbKeyStore, KeyStoreError, memoryKeyStore } from "./web-crypto-key.ts";

@@ -1,10 +1,10 @@
-import { type AccessApi, createAccessApi, throwIfAborted } from "@countersign/flow";
+import { type AccessApi, throwIfAborted } from "@countersign/flow";
+import { accessOf, type ClientNetwork, cadenceAddress, plainAddress } from "./chain-account.ts";
 import type { CountersignClient } from "./countersign-client.ts";
 import { ProblemError, SessionEndedError } from "./problem-error.ts";
 import type { Device, Key } from "./resources.ts";
 import { sendKeyChange } from "./send-key-change.ts";
-import { type ClientNetwork, cadenceAddress, TransactionFailedError } from "./send-transaction.ts";
-import { plainAddress } from "./sign-transaction.ts";
+import { TransactionFailedError } from "./wait-for-transaction.ts";
 
 export interface RevokeDeviceOptions {
   /** The chains as this client knows them; keys on others stay "open". */
@@ -120,7 +120,7 @@ async function revokeKey(
     key.error = new Error(`this client does not know the chain ${chainName}`);
     return;
   }
-  const access = accessApi ?? createAccessApi({ baseUrl: network.accessNode });
+  const access = accessOf({ network, accessApi });
   try {
     const address = await cadenceAddress(client, chainName);
     const isRevoked = async () => {

@@ -1,17 +1,9 @@
-import {
-  type AccessApi,
-  activeKey,
-  type ChainKey,
-  createAccessApi,
-  MAX_COMPUTATION,
-  readKeyChange,
-} from "@countersign/flow";
+import { type AccessApi, activeKey, type ChainKey, MAX_COMPUTATION, readKeyChange } from "@countersign/flow";
 import { hexToBytes } from "@countersign/keys";
+import { accessOf, type ClientNetwork, cadenceAddress, plainAddress } from "./chain-account.ts";
 import type { CountersignClient } from "./countersign-client.ts";
 import { readMessage } from "./read-message.ts";
 import type { ServerKeyRotation, TransactionReference } from "./resources.ts";
-import { type ClientNetwork, cadenceAddress } from "./send-transaction.ts";
-import { plainAddress } from "./sign-transaction.ts";
 import { signMessageWith } from "./user-key.ts";
 
 export interface RotateServerKeysOptions {
@@ -39,7 +31,7 @@ export async function rotateServerKeys(
   for (const rotation of await client.serverKeyRotations()) {
     const network = networks.find(({ chainName }) => chainName === rotation.chainName);
     if (!network) continue;
-    const access = accessApi ?? createAccessApi({ baseUrl: network.accessNode });
+    const access = accessOf({ network, accessApi });
     const address = plainAddress(await cadenceAddress(client, network.chainName));
     check(rotation, address, plainAddress(network.paymaster), await access.accountKeys(address, signal));
     const signed = await signMessageWith(client.deviceKey, hexToBytes(rotation.message));

@@ -7,7 +7,8 @@ import {
 } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import type { CountersignClient } from "./countersign-client.ts";
-import { type SendTemplateOptions, type SentTransaction, sendTemplate } from "./send-transaction.ts";
+import { type SendTemplateOptions, sendTemplate } from "./send-transaction.ts";
+import type { SentTransaction } from "./wait-for-transaction.ts";
 
 export type { WantedKeyChange } from "@countersign/flow";
 

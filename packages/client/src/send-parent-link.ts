@@ -6,9 +6,10 @@ import {
   parentLinkArguments,
   parentLinkScript,
 } from "@countersign/flow";
+import { plainAddress } from "./chain-account.ts";
 import type { CountersignClient } from "./countersign-client.ts";
-import { type SendTemplateOptions, type SentTransaction, sendTemplate } from "./send-transaction.ts";
-import { plainAddress } from "./sign-transaction.ts";
+import { type SendTemplateOptions, sendTemplate } from "./send-transaction.ts";
+import type { SentTransaction } from "./wait-for-transaction.ts";
 
 export interface SendParentLinkOptions extends SendTemplateOptions {
   /** The child publishes and removes, the parent claims. */

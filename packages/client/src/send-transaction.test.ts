@@ -12,7 +12,8 @@ import { verifySignature } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { CountersignClient } from "./countersign-client.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
-import { sendTransaction, TransactionFailedError } from "./send-transaction.ts";
+import { sendTransaction } from "./send-transaction.ts";
+import { TransactionFailedError } from "./wait-for-transaction.ts";
 
 const account = "01cf0e2f2f715450";
 const paymaster = "179b6b1cb6755e31";

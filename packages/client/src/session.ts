@@ -118,10 +118,22 @@ export class ClientSession implements SessionView {
     this.#move(step);
   }
 
-  /** Notes what an event says of the session and the account. */
-  noteEvent(event: AccountEvent): void {
-    if (event.type === "account.updated" && event.data.change === "frozen") this.#move("frozen");
-    if (event.type === "account.updated" && event.data.change === "unfrozen") this.#move("unfrozen");
+  /** Passes events on and notes what they say of session and account; throws where the session ends. */
+  async *noteEvents(events: AsyncIterable<AccountEvent>): AsyncGenerator<AccountEvent, void> {
+    for await (const event of events) {
+      const change = event.type === "account.updated" ? event.data.change : undefined;
+      if (change === "frozen" || change === "unfrozen") this.#move(change);
+      const isOwn = event.type === "session.ended" && event.data.sessionId === this.#sessionId();
+      const ended = isOwn ? new SessionEndedError(401, { error: "SessionEnded" }, null) : undefined;
+      // The access token may live for minutes: the stream is the first to know.
+      if (ended && this.#credentials) await this.#drop(this.#credentials, ended);
+      yield event;
+      if (ended) throw ended;
+    }
+  }
+
+  #sessionId(): string | undefined {
+    return claimsOf(this.#credentials?.accessToken ?? "").sid;
   }
 
   /** Sends a request with the access token; refreshes an expired one once. Errors: SessionEndedError. */
@@ -246,11 +258,6 @@ export class ClientSession implements SessionView {
     this.#credentials = credentials;
     await store.save(credentials);
     return credentials;
-  }
-
-  /** Ends this session where the service says so: its stream of events ended for good. */
-  async end(error: SessionEndedError): Promise<void> {
-    if (this.#credentials) await this.#drop(this.#credentials, error);
   }
 
   /**

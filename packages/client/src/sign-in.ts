@@ -1,6 +1,6 @@
 import type { ApiTransport } from "./http.ts";
 import type { Challenge, DeviceAttributes, Login, SignedIn, UserKey } from "./resources.ts";
-import { isPasskey, userKeyBody } from "./user-key.ts";
+import { answerChallenge, isPasskey, userKeyBody } from "./user-key.ts";
 
 export interface SignUpOptions {
   login: Login;
@@ -50,3 +50,16 @@ export function requestChallenge(
     },
   });
 }
+
+/** See CountersignClient.respondChallenge. */
+export const respondChallenge = async (
+  transport: ApiTransport,
+  deviceKey: UserKey,
+  challengeData: string,
+): Promise<SignedIn> =>
+  transport.send({
+    operation: "respondChallenge",
+    method: "POST",
+    path: "/auth/v1/signin/challenge/respond",
+    body: await answerChallenge(deviceKey, challengeData),
+  });

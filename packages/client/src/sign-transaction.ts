@@ -6,6 +6,7 @@ import {
   type TransactionSignature,
 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
+import { plainAddress } from "./chain-account.ts";
 import type { CountersignClient } from "./countersign-client.ts";
 import type { CompositeSignature } from "./resources.ts";
 import { signMessageWith } from "./user-key.ts";
@@ -37,6 +38,3 @@ const toSignature = ({ addr, keyId, signature }: CompositeSignature): Transactio
   keyId,
   signature,
 });
-
-/** Returns an address as the codec wants it: 16 hex digits without 0x. */
-export const plainAddress = (address: string): string => address.replace(/^0x/i, "").toLowerCase();
