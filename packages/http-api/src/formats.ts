@@ -89,3 +89,12 @@ export const openEnumeration = ({ jsonSchema }: { jsonSchema: Record<string, unk
   jsonSchema["x-extensible-enum"] = jsonSchema.enum;
   delete jsonSchema.enum;
 };
+
+/** Returns a named schema: an object that the documents describe once and refer to by its name. */
+export const resource = <Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) =>
+  z.object(shape).meta({ id, description });
+
+export const createdAt = Timestamp.meta({ description: "The time of creation." });
+export const lastUsedAt = OptionalTimestamp.meta({ description: 'The time of the last use; "" for none so far.' });
+
+export const EXAMPLE_JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl";

@@ -1,0 +1,33 @@
+/** google.rpc.Code by name. */
+export const GRPC_CODES = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
+} as const;
+export type GrpcCodeName = keyof typeof GRPC_CODES;
+
+/** One reason: its codes, and its texts for people. */
+export interface ReasonEntry {
+  readonly grpc: GrpcCodeName;
+  readonly http: number;
+  /** For people, in the problem document. */
+  readonly title: string;
+  /** Says what happened. Markdown, as in docs/errors.md. */
+  readonly cause: string;
+  /** Says what the caller does about it. Markdown. */
+  readonly remedy: string;
+}
