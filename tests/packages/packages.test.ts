@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash, verify } from "node:crypto";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,10 +9,15 @@ import { promisify } from "node:util";
 import { runInThisContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { membersOf, missingOf, programsOf } from "./examples.ts";
 
 /** The most that the whole client may be in a browser, gzipped. */
 const MAX_CLIENT_BYTES = 35_000;
 const PACKAGES = ["client", "fcl", "flow", "keys", "react-native", "testing"];
+/** The packages whose docstrings are complete. */
+const DOCUMENTED = ["flow", "keys", "testing"];
+/** Fewer were a fault of this test. */
+const MIN_EXAMPLES = 140;
 /** Words of tests and of the development login, which only `testing` has. */
 const NOT_INSIDE = { testing: /vitest|fast-check/, others: /vitest|fast-check|DevelopmentProvider|CookieJar/ };
 const CHALLENGE = "00112233445566778899aabbccddeeff";
@@ -189,3 +194,40 @@ describe("on a phone", () => {
     expectSignedIn(await runInThisContext("__r(0)").signIn(baseUrl));
   });
 });
+
+describe("the docstrings", () => {
+  const members = () => membersOf(app, PACKAGES);
+  const isDocumented = (text: string) => DOCUMENTED.some((name) => text.startsWith(`@countersign/${name}`));
+
+  it("are at all that the packages export, with examples of what an app calls", () => {
+    expect(missingOf(members()).filter(isDocumented)).toEqual([]);
+  });
+
+  it("have examples that an app's compiler accepts, and that run where they need no service", async () => {
+    const [given, declared] = ["given.ts", "declared.ts"].map((file) => namesOf(join(app, file)));
+    const all = programsOf(members(), { given: given!, declared: declared! });
+    const programs = all.filter(({ name }) => isDocumented(name));
+    expect(programs.length).toBeGreaterThan(MIN_EXAMPLES);
+    const examples = join(app, "examples");
+    mkdirSync(examples);
+    const fileOf = (index: number) => join(examples, `${index}.ts`);
+    for (const [index, { name, text }] of programs.entries()) writeFileSync(fileOf(index), `// ${name}\n${text}`);
+    const compilerOptions = {
+      ...{ strict: true, noEmit: true, target: "es2022", module: "nodenext", allowImportingTsExtensions: true },
+      ...{ lib: ["es2024", "dom", "dom.iterable"], types: ["node"] },
+    };
+    writeFileSync(join(app, "tsconfig.examples.json"), JSON.stringify({ compilerOptions, include: ["examples"] }));
+    await run(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.examples.json"]);
+    const running = programs.flatMap(({ runs }, index) => (runs ? [fileOf(index)] : []));
+    expect(running.length).toBeGreaterThan(programs.length / 2);
+    const imports = running.map((file) => `await import(${JSON.stringify(file)});`);
+    writeFileSync(join(app, "examples.mjs"), imports.join("\n"));
+    await run(nodes[24], ["examples.mjs"]);
+  });
+});
+
+/** Returns the names that a module of the app exports. */
+const namesOf = (file: string): string[] =>
+  [...readFileSync(file, "utf8").matchAll(/^export (?:declare )?(?:const|function) (?:\{ )?(\w+)/gm)].map(
+    ([, name]) => name!,
+  );

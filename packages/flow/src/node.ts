@@ -9,13 +9,20 @@ export { verifyUserSignature } from "./verify-user-signature.ts";
 export interface ChainSigner {
   /** 16 hex digits. */
   readonly address: string;
+  /** The key's index in its account. */
   readonly keyId: number;
+  /** The private key, for node:crypto. */
   readonly privateKey: KeyObject;
   /** The hash that the key was registered with. */
   readonly hash: SignatureHash;
 }
 
-/** Returns the transaction with one more signature over its payload. */
+/**
+ * Returns the transaction with one more signature over its payload.
+ * @example
+ * const { privateKey } = generateKeyPair();
+ * const signed = withPayloadSignature(transaction, { address, keyId: 1, privateKey, hash: "sha256" });
+ */
 export function withPayloadSignature(tx: FlowTransaction, signer: ChainSigner): FlowTransaction {
   const signature = bytesToHex(signMessage(signer.privateKey, payloadMessage(tx), signer.hash));
   return {
@@ -24,7 +31,12 @@ export function withPayloadSignature(tx: FlowTransaction, signer: ChainSigner): 
   };
 }
 
-/** Returns the transaction with one more signature over its envelope. */
+/**
+ * Returns the transaction with one more signature over its envelope.
+ * @example
+ * const { privateKey } = generateKeyPair();
+ * const paid = withEnvelopeSignature(transaction, { address, keyId: 0, privateKey, hash: "sha3-256" });
+ */
 export function withEnvelopeSignature(tx: FlowTransaction, signer: ChainSigner): FlowTransaction {
   const signature = bytesToHex(signMessage(signer.privateKey, envelopeMessage(tx), signer.hash));
   return {

@@ -7,6 +7,11 @@ import type { TransactionSignature } from "./codec/transaction.ts";
  * Returns whether a signature in a transaction is a user key's over `message` (tag and RLP): a plain one over
  * SHA2-256, or a passkey's. A passkey must meet more than the chain requires: origin and RP id of one of
  * `relyingParties`, user present and verified.
+ * @example
+ * const { publicKey, privateKey } = generateKeyPair();
+ * const message = payloadMessage(transaction);
+ * const signature = Buffer.from(signMessage(privateKey, message)).toString("hex");
+ * verifyUserSignature(publicKey, message, { signature }, relyingParties); // => true
  */
 export function verifyUserSignature(
   key: PublicKey,

@@ -1,4 +1,7 @@
-/** Returns base64url without padding (RFC 4648, section 5). */
+/**
+ * Returns base64url without padding (RFC 4648, section 5).
+ * @example bytesToBase64url(Uint8Array.of(251, 255)); // => "-_8"
+ */
 export function bytesToBase64url(bytes: Uint8Array): string {
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
@@ -8,6 +11,7 @@ export function bytesToBase64url(bytes: Uint8Array): string {
 /**
  * Returns the bytes of base64url without padding, in canonical encoding only. Throws TypeError for anything
  * else.
+ * @example [...base64urlToBytes("-_8")]; // => [251, 255]
  */
 export function base64urlToBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) throw new TypeError("not base64url");

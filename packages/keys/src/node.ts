@@ -8,11 +8,18 @@ export { type SignatureHash, toKeyObject, verifySignature } from "./verify-signa
 
 /** A private key with its canonical public key. */
 export interface KeyPair {
+  /** The public key in canonical form. */
   readonly publicKey: PublicKey;
+  /** The private key, for node:crypto. */
   readonly privateKey: KeyObject;
 }
 
-/** Returns the canonical public key of a private (or public) node:crypto key. */
+/**
+ * Returns the canonical public key of a private (or public) node:crypto key.
+ * @example
+ * const { publicKey, privateKey } = generateKeyPair();
+ * publicKeyOf(privateKey).publicKey === publicKey.publicKey; // => true
+ */
 export function publicKeyOf(key: KeyObject): PublicKey {
   const jwk = (key.type === "private" ? createPublicKey(key) : key).export({ format: "jwk" });
   const hex = (part: string | undefined) => Buffer.from(part ?? "", "base64url").toString("hex");
@@ -21,7 +28,10 @@ export function publicKeyOf(key: KeyObject): PublicKey {
   return parsePublicKey(hex(jwk.x) + hex(jwk.y), algorithm);
 }
 
-/** Returns a P-256 private key from its scalar, 64 hex digits as Flow's tools write it. Errors: TypeError. */
+/**
+ * Returns a P-256 private key from its scalar, 64 hex digits as Flow's tools write it. Errors: TypeError.
+ * @example publicKeyOf(privateKeyOf("01".repeat(32))).algorithm; // => "ES256"
+ */
 export function privateKeyOf(scalar: string): KeyObject {
   if (!/^[0-9a-f]{64}$/i.test(scalar)) throw new TypeError("a P-256 scalar is 64 hex digits");
   const ecdh = createECDH("prime256v1");
@@ -32,7 +42,10 @@ export function privateKeyOf(scalar: string): KeyObject {
   return createPrivateKey({ format: "jwk", key: { kty: "EC", crv: "P-256", d: d!, x: x!, y: y! } });
 }
 
-/** Creates a device's key, as phones' secure hardware would make it. */
+/**
+ * Creates a device's key, as phones' secure hardware would make it.
+ * @example const { publicKey, privateKey } = generateKeyPair("ES256K");
+ */
 export function generateKeyPair(algorithm: KeyAlgorithm = "ES256"): KeyPair {
   const { privateKey } =
     algorithm === "EdDSA"
@@ -41,7 +54,10 @@ export function generateKeyPair(algorithm: KeyAlgorithm = "ES256"): KeyPair {
   return { privateKey, publicKey: publicKeyOf(privateKey) };
 }
 
-/** Returns a raw 64-byte signature over `message`. */
+/**
+ * Returns a raw 64-byte signature over `message`.
+ * @example signMessage(generateKeyPair().privateKey, message).length; // => 64
+ */
 export function signMessage(privateKey: KeyObject, message: Uint8Array, hash: SignatureHash = "sha256"): Uint8Array {
   if (privateKey.asymmetricKeyType === "ed25519") return sign(null, message, privateKey);
   // As in verifySignature: the option that asks for r||s costs more than the signature.

@@ -5,8 +5,12 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToBase64url } from "./base64url.ts";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 
-/** Signature algorithms by their JOSE names (RFC 7518, RFC 8037, RFC 8812). */
+/**
+ * Signature algorithms by their JOSE names (RFC 7518, RFC 8037, RFC 8812).
+ * @example KEY_ALGORITHMS.join(" "); // => "ES256 ES256K EdDSA"
+ */
 export const KEY_ALGORITHMS = ["ES256", "ES256K", "EdDSA"] as const;
+/** A signature algorithm by its JOSE name. */
 export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
 
 /**
@@ -14,11 +18,25 @@ export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
  * prefix.
  */
 export interface PublicKey {
+  /** The curve and signature scheme. */
   readonly algorithm: KeyAlgorithm;
+  /** The canonical hex digits. */
   readonly publicKey: string;
 }
 
-/** Thrown when the text is not a public key; the message says why and holds nothing secret. */
+/**
+ * Thrown when the text is not a public key; the message says why and holds nothing secret.
+ * @example
+ * const isKey = (text: string) => {
+ *   try {
+ *     return parsePublicKey(text) !== undefined;
+ *   } catch (error) {
+ *     if (error instanceof PublicKeyError) return false;
+ *     throw error;
+ *   }
+ * };
+ * isKey("not a key"); // => false
+ */
 export class PublicKeyError extends Error {
   override readonly name = "PublicKeyError";
 }
@@ -56,7 +74,10 @@ function canonicalEd25519(bytes: Uint8Array): string {
   return bytesToHex(bytes);
 }
 
-/** The lengths that a public key may have, as a person must read them. */
+/**
+ * The lengths that a public key may have, as a person must read them.
+ * @example const help = `Paste the public key as ${PUBLIC_KEY_LENGTHS}.`;
+ */
 export const PUBLIC_KEY_LENGTHS =
   "hex of 64 bytes x||y (128 digits), 65 uncompressed (130), 33 compressed (66) or 32 of Ed25519 (64)";
 const DIGITS: readonly number[] = [128, 130, 66, 64];
@@ -76,6 +97,9 @@ function notAKey(text: string, digits: number): PublicKeyError {
  * Returns the canonical form of a public key as clients write it: hex of 64 bytes x||y, 65 uncompressed, 33
  * compressed, or 32 bytes of Ed25519 (with any `algorithm`, since no other key has that length). Throws
  * PublicKeyError.
+ * @example
+ * const key = parsePublicKey(`0x04${deviceKey.publicKey.toUpperCase()}`);
+ * key.publicKey === deviceKey.publicKey; // => true
  */
 export function parsePublicKey(text: string, algorithm: KeyAlgorithm = "ES256"): PublicKey {
   const digits = text.startsWith("0x") ? text.length - 2 : text.length;
@@ -86,14 +110,23 @@ export function parsePublicKey(text: string, algorithm: KeyAlgorithm = "ES256"):
   return { algorithm, publicKey: canonicalPoint(bytes, algorithm) };
 }
 
-/** Returns whether two canonical keys are the same key. */
+/**
+ * Returns whether two canonical keys are the same key.
+ * @example samePublicKey(deviceKey, parsePublicKey(deviceKey.publicKey)); // => true
+ */
 export const samePublicKey = (a: PublicKey, b: PublicKey): boolean =>
   a.algorithm === b.algorithm && a.publicKey === b.publicKey;
 
-/** Returns the canonical bytes: 64 (ECDSA) or 32 (Ed25519). */
+/**
+ * Returns the canonical bytes: 64 (ECDSA) or 32 (Ed25519).
+ * @example publicKeyBytes(deviceKey).length; // => 64
+ */
 export const publicKeyBytes = (key: PublicKey): Uint8Array => hexToBytes(key.publicKey);
 
-/** Returns base64url(SHA-256(canonical bytes)), the nonce that binds an OpenID login to a key. */
+/**
+ * Returns base64url(SHA-256(canonical bytes)), the nonce that binds an OpenID login to a key.
+ * @example const nonce = publicKeyFingerprint(deviceKey);
+ */
 export function publicKeyFingerprint(key: PublicKey): string {
   return bytesToBase64url(sha256(publicKeyBytes(key)));
 }

@@ -1,4 +1,16 @@
-/** Thrown when the bytes are not a signature. */
+/**
+ * Thrown when the bytes are not a signature.
+ * @example
+ * const isSignature = (bytes: Uint8Array) => {
+ *   try {
+ *     return parseSignature(bytes).length === 64;
+ *   } catch (error) {
+ *     if (error instanceof SignatureError) return false;
+ *     throw error;
+ *   }
+ * };
+ * isSignature(new Uint8Array(3)); // => false
+ */
 export class SignatureError extends Error {
   override readonly name = "SignatureError";
 }
@@ -35,6 +47,7 @@ export function signatureFromDer(bytes: Uint8Array): Uint8Array {
 /**
  * Returns the raw 64 bytes (r||s, or Ed25519's R||S) of a signature that is raw already or strict DER
  * (X.690). Throws SignatureError. Sixty-four bytes are always taken as raw.
+ * @example parseSignature(assertion.signature).length; // => 64
  */
 export const parseSignature = (bytes: Uint8Array): Uint8Array =>
   bytes.length === 64 ? bytes : signatureFromDer(bytes);

@@ -5,7 +5,10 @@
 const native = (globalThis as { TextDecoder?: typeof TextDecoder }).TextDecoder;
 const strict = native && new native("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Returns the text of bytes in UTF-8, a byte order mark included. Throws where they are not valid. */
+/**
+ * Returns the text of bytes in UTF-8, a byte order mark included. Throws where they are not valid.
+ * @example decodeUtf8(Uint8Array.of(0xc3, 0xa9)); // => "é"
+ */
 export function decodeUtf8(bytes: Uint8Array): string {
   if (strict) return strict.decode(bytes);
   // decodeURIComponent refuses exactly the same: overlong forms, surrogates, numbers above U+10FFFF.
@@ -16,7 +19,10 @@ export function decodeUtf8(bytes: Uint8Array): string {
 
 const hex = (byte: number): string => byte.toString(16).padStart(2, "0");
 
-/** Returns how many bytes at the end begin a character whose other bytes are still to come. */
+/**
+ * Returns how many bytes at the end begin a character whose other bytes are still to come.
+ * @example incompleteUtf8(Uint8Array.of(0x61, 0xc3)); // => 1
+ */
 export function incompleteUtf8(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;

@@ -11,7 +11,10 @@ const keyObjects = new LRUCache<string, KeyObject>({ max: CACHED_KEYS });
 
 const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64url");
 
-/** Returns the key for node:crypto. Parsed keys are cached: importing one costs more than a verification. */
+/**
+ * Returns the key for node:crypto. Parsed keys are cached: importing one costs more than a verification.
+ * @example toKeyObject(deviceKey).asymmetricKeyType; // => "ec"
+ */
 export function toKeyObject(key: PublicKey): KeyObject {
   const id = `${key.algorithm}:${key.publicKey}`;
   const known = keyObjects.get(id);
@@ -33,6 +36,9 @@ export type SignatureHash = "sha256" | "sha3-256";
 /**
  * Returns whether `signature` (raw r||s, DER, or Ed25519) is the key's over `message`. ECDSA hashes the
  * message with `hash`, Ed25519 signs it whole. Never throws for a caller's input.
+ * @example
+ * const { publicKey, privateKey } = generateKeyPair();
+ * verifySignature(publicKey, message, signMessage(privateKey, message)); // => true
  */
 export function verifySignature(
   key: PublicKey,

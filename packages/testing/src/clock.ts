@@ -5,7 +5,6 @@ interface Sleeper {
 
 /**
  * A clock that a test moves. Its `now` is a client's option of that name, and takes the place of `Date.now`.
- *
  * @example
  * const clock = new TestClock("2030-01-01T12:00:00Z");
  * const client = new CountersignClient({ baseUrl, deviceKey, now: clock.now });
@@ -23,15 +22,15 @@ export class TestClock {
 
   /**
    * Returns the time in milliseconds since 1970, as `Date.now` does. It can be passed on without the clock.
-   *
-   * @example expect(session.expiresAt).toBeGreaterThan(clock.now());
+   * @example new TestClock("2030-01-01T12:00:00Z").now(); // => Date.parse("2030-01-01T12:00:00Z")
    */
   readonly now = (): number => this.#time;
 
   /**
    * Moves the clock forward and wakes those whose time has come, the earliest first.
-   *
-   * @example clock.advance(15 * 60_000); // the access token has expired
+   * @example
+   * const clock = new TestClock();
+   * clock.advance(15 * 60_000); // the access token has expired
    */
   advance(milliseconds: number): void {
     if (!(milliseconds >= 0)) throw new RangeError("a clock is advanced by 0 ms or more; `set` moves it back");
@@ -40,8 +39,9 @@ export class TestClock {
 
   /**
    * Sets the clock, also back: a phone's clock may be wrong by years.
-   *
-   * @example clock.set("2015-01-01T00:00:00Z");
+   * @example
+   * const clock = new TestClock();
+   * clock.set("2015-01-01T00:00:00Z");
    */
   set(time: Date | string | number): void {
     const next = new Date(time).getTime();
@@ -54,8 +54,8 @@ export class TestClock {
 
   /**
    * Returns when the clock has been moved on by so many milliseconds. Rejects when the signal aborts.
-   *
    * @example
+   * const clock = new TestClock();
    * const slept = clock.sleep(1_000);
    * clock.advance(1_000);
    * await slept;

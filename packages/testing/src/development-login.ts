@@ -5,23 +5,31 @@ import { parseForm } from "./html-form.ts";
 
 /** The result of a login in a browser: a code that works once, and the values to send along with it. */
 export interface AuthorizationCode {
+  /** Works once, for a minute. */
   code: string;
   /** RFC 7636; empty for a login without PKCE. */
   codeVerifier: string;
+  /** Where the provider sent the browser. */
   redirectUri: string;
+  /** The app that the person logged in to. */
   clientId: string;
+  /** The value that the ID token will carry. */
   nonce: string;
 }
 
 /** Options of a login at the development provider. */
 export interface DevelopmentLoginOptions {
+  /** The development provider's URL, such as `http://localhost:9000`. */
   issuer: string;
+  /** A client of the provider, such as `demo`. */
   clientId: string;
+  /** One of the client's redirect URIs. */
   redirectUri: string;
   /** The person's e-mail address; the development provider believes any. */
   email: string;
   /** Binds the login to a key: base64url(SHA-256(canonical public key)). Default: random. */
   nonce?: string;
+  /** Default: `openid email profile`. */
   scope?: string;
   /**
    * `max_age` in seconds: the provider asks again whom it has not asked for so long, and writes `auth_time`
@@ -42,9 +50,9 @@ const TIMEOUT_MS = 10_000;
 /**
  * Plays a browser and a person at the development identity provider: opens the login page, fills in the
  * e-mail address, agrees, and stops at the redirect to the client, which it does not open.
- *
  * @example
- * const code = await loginAtDevelopmentProvider({ issuer, clientId: "demo", redirectUri, email });
+ * const { issuer, clients } = stack.identityProvider;
+ * const code = await loginAtDevelopmentProvider({ issuer, ...clients[0]!, email });
  */
 export async function loginAtDevelopmentProvider(options: DevelopmentLoginOptions): Promise<AuthorizationCode> {
   const { clientId, redirectUri, nonce = randomBytes(16).toString("base64url") } = options;
@@ -79,8 +87,9 @@ export async function loginAtDevelopmentProvider(options: DevelopmentLoginOption
 
 /**
  * Exchanges a code for its tokens, as a client does that signs up through the ID token channel.
- *
- * @example const { idToken } = await exchangeCode(issuer, code);
+ * @example
+ * const code = await authorize(stack, email);
+ * const { idToken } = await exchangeCode(stack.identityProvider.issuer, code);
  */
 export async function exchangeCode(
   issuer: string,

@@ -12,6 +12,7 @@ export interface RequestFilter {
 
 /** A request that was sent through a `TestNetwork`. */
 export interface SeenRequest {
+  /** Such as "POST". */
   readonly method: string;
   /** Path with query. */
   readonly path: string;
@@ -48,11 +49,10 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null): Promi
 /**
  * A network that fails as a test asks. Its `fetch` is a client's option of that name. Each failure happens to
  * the next request that fits, and once, unless `times` says more; all other requests pass.
- *
  * @example
- * const network = new TestNetwork();
- * const client = new CountersignClient({ baseUrl, deviceKey, fetch: network.fetch });
- * network.loseAnswer({ path: "/auth/v1/refresh" });
+ * const connection = new TestNetwork();
+ * const client = new CountersignClient({ baseUrl, deviceKey, fetch: connection.fetch });
+ * connection.loseAnswer({ path: "/auth/v1/refresh" });
  */
 export class TestNetwork {
   readonly #fetch: Fetch;
@@ -66,8 +66,9 @@ export class TestNetwork {
 
   /**
    * Every request so far, in the order in which they were made.
-   *
-   * @example expect(network.requests.map(({ path }) => path)).toEqual(["/account/v1/me"]);
+   * @example
+   * const connection = new TestNetwork();
+   * const paths = connection.requests.map(({ path }) => path);
    */
   get requests(): readonly SeenRequest[] {
     return [...this.#seen];
@@ -75,8 +76,9 @@ export class TestNetwork {
 
   /**
    * Sends a request, unless something was planned for it.
-   *
-   * @example new CountersignClient({ baseUrl, deviceKey, fetch: network.fetch });
+   * @example
+   * const connection = new TestNetwork();
+   * const client = new CountersignClient({ baseUrl, deviceKey, fetch: connection.fetch });
    */
   readonly fetch: Fetch = (input, init) => {
     const request = input instanceof Request ? input : undefined;
@@ -92,8 +94,9 @@ export class TestNetwork {
 
   /**
    * The request does not reach the server.
-   *
-   * @example network.failRequest({ times: 3 });
+   * @example
+   * const connection = new TestNetwork();
+   * connection.failRequest({ times: 3 });
    */
   failRequest(filter: RequestFilter = {}): void {
     this.#plan(filter, { outcome: "failed", run: () => Promise.reject(broken()) });
@@ -101,8 +104,9 @@ export class TestNetwork {
 
   /**
    * The server handles the request and the answer is lost: the client cannot know whether it was handled.
-   *
-   * @example network.loseAnswer({ method: "POST", path: "/auth/v1/signup" });
+   * @example
+   * const connection = new TestNetwork();
+   * connection.loseAnswer({ method: "POST", path: "/auth/v1/signup" });
    */
   loseAnswer(filter: RequestFilter = {}): void {
     const run = async (send: Send) => {
@@ -116,8 +120,9 @@ export class TestNetwork {
 
   /**
    * The server handles the request at once; the answer arrives after `wait`: milliseconds, or a promise.
-   *
-   * @example network.delayAnswer(clock.sleep(2_000), { path: /transaction/ });
+   * @example
+   * const [connection, clock] = [new TestNetwork(), new TestClock()];
+   * connection.delayAnswer(clock.sleep(2_000), { path: /transaction/ });
    */
   delayAnswer(wait: number | Promise<unknown>, filter: RequestFilter = {}): void {
     const waited = () => (typeof wait === "number" ? new Promise((resolve) => setTimeout(resolve, wait)) : wait);
@@ -131,8 +136,9 @@ export class TestNetwork {
 
   /**
    * The request gets this answer, and the server never sees it. `error` is a reason such as "RateLimited".
-   *
-   * @example network.answer(503, { error: "ServiceUnavailable" }, { path: "/account/v1/me", times: 2 });
+   * @example
+   * const connection = new TestNetwork();
+   * connection.answer(503, { error: "ServiceUnavailable" }, { path: "/account/v1/me", times: 2 });
    */
   answer(status: number, problem: Readonly<Record<string, unknown>> = {}, filter: RequestFilter = {}): void {
     const body = JSON.stringify({ type: "about:blank", title: "Planned by a test", status, detail: "", ...problem });
@@ -142,11 +148,11 @@ export class TestNetwork {
 
   /**
    * No request reaches the server until `heal`.
-   *
    * @example
-   * network.goOffline();
-   * await expect(client.me()).rejects.toThrow("fetch failed");
-   * network.heal();
+   * const connection = new TestNetwork();
+   * connection.goOffline();
+   * await connection.fetch("http://localhost/").catch(({ message }) => message); // => "fetch failed"
+   * connection.heal();
    */
   goOffline(): void {
     this.failRequest({ times: Number.POSITIVE_INFINITY });
@@ -154,8 +160,10 @@ export class TestNetwork {
 
   /**
    * Forgets everything that was planned.
-   *
-   * @example afterEach(() => network.heal());
+   * @example
+   * const connection = new TestNetwork();
+   * connection.goOffline();
+   * connection.heal();
    */
   heal(): void {
     this.#planned = [];

@@ -16,6 +16,7 @@ import { type AuthorizationCode, exchangeCode, loginAtDevelopmentProvider } from
 export interface TestStack {
   /** The API's base URL, such as `http://localhost:8080`. */
   readonly gateway: string;
+  /** The development identity provider and its apps. */
   readonly identityProvider: {
     readonly issuer: string;
     /** The apps; a person logs in at the first. */
@@ -46,26 +47,37 @@ export function readStack(file: string): TestStack {
 
 /** A device key and the SDK's client that uses it. */
 export interface Phone {
+  /** Its key, in memory. */
   readonly deviceKey: NodeDeviceKey;
+  /** Its client, with that key. */
   readonly client: CountersignClient;
 }
 
 /** A person who has signed up with a phone. */
 export interface Person extends Phone {
+  /** The person's e-mail address. */
   readonly email: string;
+  /** The login of the sign-up. */
   readonly login: Login;
+  /** The answer to the sign-up. */
   readonly signedUp: SignedIn;
   /** 16 hex digits. */
   readonly address: string;
 }
 
 /** A login that carries the provider's ID token. */
-export type IdTokenLogin = Login & { method: "id_token_channel"; nonce: string };
+export type IdTokenLogin = Login & {
+  /** The login is an ID token. */
+  method: "id_token_channel";
+  /** The value that the token carries. */
+  nonce: string;
+};
 
 /**
  * Creates a phone at the stack's gateway, with a new key unless one is given.
- *
- * @example const { client } = createPhone(stack, { fetch: network.fetch });
+ * @example
+ * const connection = new TestNetwork();
+ * const { client } = createPhone(stack, { fetch: connection.fetch });
  */
 export function createPhone(
   { gateway }: Pick<TestStack, "gateway">,
@@ -137,8 +149,7 @@ export async function logIn(
 
 /**
  * Signs a person up on the stack's first chain.
- *
- * @example const { signedUp, address } = await signUp(stack, phone, await logIn(stack, email));
+ * @example const { signedUp, address } = await signUp(stack, createPhone(stack), await logIn(stack, email));
  */
 export async function signUp<P extends Pick<Phone, "client">>(
   stack: TestStack,

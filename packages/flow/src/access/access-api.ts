@@ -15,7 +15,14 @@ import {
   utf8,
 } from "./wire.ts";
 
-/** Thrown when the access node rejected the request, gave an invalid answer, or did not answer. */
+/**
+ * Thrown when the access node rejected the request, gave an invalid answer, or did not answer.
+ * @example
+ * const found = await access.transaction(id).catch((error) => {
+ *   if (error instanceof AccessApiError && error.status === 404) return undefined;
+ *   throw error;
+ * });
+ */
 export class AccessApiError extends Error {
   override readonly name = "AccessApiError";
   /** HTTP status; 0 when no answer came. */
@@ -28,44 +35,96 @@ export class AccessApiError extends Error {
 
 /** The part of Flow's Access API (REST) that is used here. Addresses and ids are hex without prefix. */
 export interface AccessApi {
+  /**
+   * The newest sealed block.
+   * @example const { height } = await access.latestSealedBlock();
+   */
   latestSealedBlock(signal?: AbortSignal): Promise<Block>;
-  /** The newest block that the network has agreed on; it may not be executed yet. */
+  /**
+   * The newest block that the network has agreed on; it may not be executed yet.
+   * @example const { id: referenceBlockId } = await access.latestFinalBlock();
+   */
   latestFinalBlock(signal?: AbortSignal): Promise<Block>;
-  /** A block by its id, or undefined where the node has none. */
+  /**
+   * A block by its id, or undefined where the node has none.
+   * @example const { time } = (await access.block(result.blockId)) ?? {};
+   */
   block(id: string, signal?: AbortSignal): Promise<Block | undefined>;
-  /** The block of a height, or undefined where the node has none. */
+  /**
+   * The block of a height, or undefined where the node has none.
+   * @example const block = await access.blockAt(1_000n);
+   */
   blockAt(height: bigint, signal?: AbortSignal): Promise<Block | undefined>;
+  /**
+   * All keys of an account, also revoked ones.
+   * @example const keys = (await access.accountKeys(address)).filter(({ revoked }) => !revoked);
+   */
   accountKeys(address: string, signal?: AbortSignal): Promise<ChainKey[]>;
+  /**
+   * One key of an account.
+   * @example const { sequenceNumber } = await access.accountKey(address, 1);
+   */
   accountKey(address: string, index: number, signal?: AbortSignal): Promise<ChainKey>;
-  /** In 10⁻⁸ FLOW. */
+  /**
+   * In 10⁻⁸ FLOW.
+   * @example const flow = Number(await access.balance(address)) / 1e8;
+   */
   balance(address: string, signal?: AbortSignal): Promise<bigint>;
-  /** Runs a script on the latest sealed block; `args` are JSON-Cadence texts; answers plain data. */
+  /**
+   * Runs a script on the latest sealed block; `args` are JSON-Cadence texts; answers plain data.
+   * @example
+   * const script = "access(all) fun main(text: String): String { return text }";
+   * const text = await access.executeScript(script, [encodeCadence(cadenceString("hello"))]);
+   */
   executeScript(script: string, args: readonly string[], signal?: AbortSignal): Promise<unknown>;
-  /** Submits; a transaction that the node has already is no error. Answers its id. */
+  /**
+   * Submits; a transaction that the node has already is no error. Answers its id.
+   * @example const id = await access.submit(transaction);
+   */
   submit(transaction: FlowTransaction, signal?: AbortSignal): Promise<string>;
-  /** A transaction that the node has. Errors: AccessApiError, with status 404 where it has none. */
+  /**
+   * A transaction that the node has. Errors: AccessApiError, with status 404 where it has none.
+   * @example const { payer } = await access.transaction(transactionId(transaction));
+   */
   transaction(id: string, signal?: AbortSignal): Promise<ChainTransaction>;
-  /** The result, or undefined while the node does not know the id. */
+  /**
+   * The result, or undefined while the node does not know the id.
+   * @example
+   * const status = (await access.transactionResult(transactionId(transaction)))?.status ?? "Unknown";
+   */
   transactionResult(id: string, signal?: AbortSignal): Promise<TransactionResult | undefined>;
   /**
    * Polls until the transaction is sealed or expired; the caller's signal ends it. `onExecuted` is called
    * once with the result as soon as there is one, which on most networks is seconds before the seal.
+   * @example
+   * const id = await access.submit(transaction);
+   * const { statusCode } = await access.waitForSeal(id, { signal: AbortSignal.timeout(60_000) });
    */
   waitForSeal(id: string, options: WaitForSealOptions): Promise<TransactionResult>;
-  /** Events of one type in a range of sealed blocks, both ends included; at most 250 blocks a call. */
+  /**
+   * Events of one type in a range of sealed blocks, both ends included; at most 250 blocks a call.
+   * @example const events = await access.events("flow.AccountKeyAdded", 1_000n, 1_249n);
+   */
   events(type: string, from: bigint, to: bigint, signal?: AbortSignal): Promise<ChainEvent[]>;
 }
 
+/** How long to wait for a seal, and what to call on the way. */
 export interface WaitForSealOptions {
+  /** Ends the wait. */
   readonly signal: AbortSignal;
+  /** Milliseconds between two questions. */
   readonly pollMs?: number;
+  /** Called once, when the transaction has a result. */
   readonly onExecuted?: (result: TransactionResult) => void;
 }
 
+/** Options of a client of an access node. */
 export interface AccessApiOptions {
+  /** The access node's REST API, such as `https://rest-mainnet.onflow.org`. */
   readonly baseUrl: string;
   /** For one request; the caller's signal may end it sooner. */
   readonly timeoutMs?: number;
+  /** Default: the platform's. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
@@ -74,6 +133,7 @@ const MAX_POLL_MS = 500;
 /**
  * Creates a client of one access node. Every request has a deadline, and the shape of every answer is
  * checked.
+ * @example const access = createAccessApi({ baseUrl: "https://rest-mainnet.onflow.org" });
  */
 export function createAccessApi({
   baseUrl,

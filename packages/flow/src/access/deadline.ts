@@ -3,22 +3,38 @@
  * lacks AbortSignal.timeout, AbortSignal.any, throwIfAborted, reason and DOMException.
  */
 
-/** Thrown when a wait took longer than it may. */
+/**
+ * Thrown when a wait took longer than it may.
+ * @example
+ * const wait = (signal: AbortSignal) => sleepUnlessAborted(60_000, signal);
+ * (await withDeadline(1, undefined, wait).catch((error) => error)) instanceof DeadlineError; // => true
+ */
 export class DeadlineError extends Error {
   override readonly name = "TimeoutError";
 }
 
-/** Returns why a signal was aborted; an AbortError where the platform does not say. */
+/**
+ * Returns why a signal was aborted; an AbortError where the platform does not say.
+ * @example abortReason(AbortSignal.abort("closed")); // => "closed"
+ */
 export function abortReason(signal: AbortSignal): unknown {
   return signal.reason ?? Object.assign(new Error("the operation was aborted"), { name: "AbortError" });
 }
 
-/** Throws the signal's reason where it is aborted. */
+/**
+ * Throws the signal's reason where it is aborted.
+ * @example throwIfAborted(new AbortController().signal); // does nothing
+ */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw abortReason(signal);
 }
 
-/** Calls `listen` when the signal aborts, or at once. Returns a function that unsubscribes. */
+/**
+ * Calls `listen` when the signal aborts, or at once. Returns a function that unsubscribes.
+ * @example
+ * const stop = onAbort(AbortSignal.timeout(1_000), () => console.log("too late"));
+ * stop();
+ */
 export function onAbort(signal: AbortSignal | undefined, listen: () => void): () => void {
   if (signal?.aborted) listen();
   signal?.addEventListener("abort", listen, { once: true });
@@ -28,6 +44,7 @@ export function onAbort(signal: AbortSignal | undefined, listen: () => void): ()
 /**
  * Does `work` with a signal that aborts with the caller's, or after a time.
  * Errors: the caller's reason when it aborted, DeadlineError when the time was over, else those of `work`.
+ * @example const block = await withDeadline(5_000, undefined, (signal) => access.latestSealedBlock(signal));
  */
 export async function withDeadline<Result>(
   milliseconds: number,
@@ -56,7 +73,10 @@ export async function withDeadline<Result>(
   }
 }
 
-/** Waits; rejects with the signal's reason as soon as it aborts. Leaves no listener on the signal. */
+/**
+ * Waits; rejects with the signal's reason as soon as it aborts. Leaves no listener on the signal.
+ * @example await sleepUnlessAborted(10, AbortSignal.timeout(60_000));
+ */
 export async function sleepUnlessAborted(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   throwIfAborted(signal);
   await new Promise<void>((resolve) => {

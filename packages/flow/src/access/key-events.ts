@@ -7,14 +7,20 @@ export interface AddedKey {
   readonly address: string;
   /** 128 hex digits. */
   readonly publicKey: string;
+  /** The key's index in its account. */
   readonly keyIndex: number;
+  /** 1000 together are needed to sign. */
   readonly weight: number;
-  /** Raw values; see account-model.ts. */
+  /** Raw value: see `HASH_ALGORITHM`. */
   readonly hashAlgorithm: number;
+  /** Raw value of Cadence's SignatureAlgorithm: 1 is P-256, 2 is secp256k1. */
   readonly signatureAlgorithm: number;
 }
 
-/** Returns the keys that events of a transaction added, in the events' order. */
+/**
+ * Returns the keys that events of a transaction added, in the events' order.
+ * @example const [added] = addedKeys(result.events);
+ */
 export function addedKeys(events: readonly ChainEvent[]): AddedKey[] {
   return events
     .filter((event) => event.type === "flow.AccountKeyAdded")
@@ -34,6 +40,7 @@ export function addedKeys(events: readonly ChainEvent[]): AddedKey[] {
 /**
  * Returns the keys that events of a transaction revoked, in the events' order. The event calls the index
  * `publicKey`.
+ * @example const indexes = revokedKeys(result.events).map(({ keyIndex }) => keyIndex);
  */
 export function revokedKeys(events: readonly ChainEvent[]): Pick<AddedKey, "address" | "keyIndex">[] {
   return events

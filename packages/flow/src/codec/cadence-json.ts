@@ -1,22 +1,53 @@
 /** A value in JSON-Cadence, the data format of arguments, events and script results. */
 export interface CadenceValue {
+  /** A type of Cadence, such as `String` or `Array`. */
   readonly type: string;
+  /** The value in that type's JSON form; numbers are text. */
   readonly value?: unknown;
 }
 
+/**
+ * Returns a String.
+ * @example encodeCadence(cadenceString("hello")); // => '{"type":"String","value":"hello"}'
+ */
 export const cadenceString = (value: string): CadenceValue => ({ type: "String", value });
+/**
+ * Returns a Bool.
+ * @example encodeCadence(cadenceBool(true)); // => '{"type":"Bool","value":true}'
+ */
 export const cadenceBool = (value: boolean): CadenceValue => ({ type: "Bool", value });
-/** Returns an Address; `address`: 16 hex digits. */
+/**
+ * Returns an Address; `address`: 16 hex digits.
+ * @example
+ * encodeCadence(cadenceAddress("f8d6e0586b0a20c7")); // => '{"type":"Address","value":"0xf8d6e0586b0a20c7"}'
+ */
 export const cadenceAddress = (address: string): CadenceValue => ({ type: "Address", value: `0x${address}` });
-/** Returns a UFix64; `amount`: decimal text with eight digits after the point. */
+/**
+ * Returns a UFix64; `amount`: decimal text with eight digits after the point.
+ * @example encodeCadence(cadenceUFix64("1.50000000")); // => '{"type":"UFix64","value":"1.50000000"}'
+ */
 export const cadenceUFix64 = (amount: string): CadenceValue => ({ type: "UFix64", value: amount });
+/**
+ * Returns a UInt8.
+ * @example encodeCadence(cadenceUInt8(7)); // => '{"type":"UInt8","value":"7"}'
+ */
 export const cadenceUInt8 = (value: number): CadenceValue => ({ type: "UInt8", value: String(value) });
+/**
+ * Returns an Int.
+ * @example
+ * encodeCadence(cadenceInt(10n ** 30n)); // => '{"type":"Int","value":"1000000000000000000000000000000"}'
+ */
 export const cadenceInt = (value: number | bigint): CadenceValue => ({ type: "Int", value: String(value) });
+/**
+ * Returns an array of values.
+ * @example const names = cadenceArray([cadenceString("Ada"), cadenceString("Bob")]);
+ */
 export const cadenceArray = (value: readonly CadenceValue[]): CadenceValue => ({ type: "Array", value });
 
 /**
  * Encodes a value in its only accepted form: members in the order type, value; no white space. All texts that
  * are compared byte for byte are made by this function.
+ * @example const payload = { ...transaction, arguments: [encodeCadence(cadenceString("hello"))] };
  */
 export function encodeCadence(value: CadenceValue): string {
   const encode = (entry: CadenceValue): unknown => ({
@@ -32,6 +63,7 @@ const MAX_DEPTH = 200;
 /**
  * Returns the plain data of a JSON-Cadence value: numbers stay text, composites become objects, optionals
  * their content or null. Throws TypeError for other shapes and for values that nest too deep.
+ * @example readCadence({ type: "Optional", value: { type: "UInt8", value: "7" } }); // => "7"
  */
 export function readCadence(value: unknown): unknown {
   return readAt(value, 0);

@@ -2,19 +2,35 @@ import { bytesToHex, decodeUtf8 } from "@countersign/keys";
 import { decodeRlp, RlpError, type RlpItem } from "./rlp.ts";
 import { signerList, TRANSACTION_TAG, type TransactionPayload, type TransactionSignature } from "./transaction.ts";
 
-/** Thrown when the bytes are not a signable Flow transaction message. */
+/**
+ * Thrown when the bytes are not a signable Flow transaction message.
+ * @example
+ * const isSignable = (message: Uint8Array) => {
+ *   try {
+ *     return decodeMessage(message).gasLimit > 0n;
+ *   } catch (error) {
+ *     if (error instanceof InvalidMessageError) return false;
+ *     throw error;
+ *   }
+ * };
+ * isSignable(new Uint8Array(3)); // => false
+ */
 export class InvalidMessageError extends Error {
   override readonly name = "InvalidMessageError";
 }
 
 /** A signable message, taken apart: a payload, or an envelope with the signatures over its payload. */
 export interface DecodedMessage extends TransactionPayload {
+  /** Proposer and authorizers sign the payload, the payer signs the envelope. */
   readonly kind: "payload" | "envelope";
   /** Empty for a payload. */
   readonly payloadSignatures: readonly TransactionSignature[];
 }
 
-/** Messages above this are refused unread; the chain takes 1.5 MB, a co-signer needs far less. */
+/**
+ * Messages above this are refused unread; the chain takes 1.5 MB, a co-signer needs far less.
+ * @example payloadMessage(transaction).length <= MAX_MESSAGE_BYTES; // => true
+ */
 export const MAX_MESSAGE_BYTES = 256 * 1024;
 const MAX_KEY_ID = 0xffff_ffffn;
 const MAX_EXTENSION_BYTES = 4096;
@@ -110,6 +126,7 @@ function decodeSignatures(item: RlpItem | undefined, payload: TransactionPayload
 /**
  * Decodes a signable message: domain tag, then canonical RLP of a payload or of an envelope `[payload,
  * signatures]`, and nothing after it. Throws InvalidMessageError for everything else.
+ * @example const { kind, script, authorizers } = decodeMessage(payloadMessage(transaction));
  */
 export function decodeMessage(message: Uint8Array): DecodedMessage {
   if (message.length > MAX_MESSAGE_BYTES) refuse("the message is too large");

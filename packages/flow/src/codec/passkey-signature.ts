@@ -2,7 +2,18 @@ import { type Assertion, bytesToHex, hexToBytes, parseSignature } from "@counter
 import { decodeRlp, encodeRlp, RlpError, type RlpItem } from "./rlp.ts";
 import type { TransactionSignature } from "./transaction.ts";
 
-/** Thrown for extension data of another scheme than passkeys', or of none. */
+/**
+ * Thrown for extension data of another scheme than passkeys', or of none.
+ * @example
+ * const passkeyOf = ({ signature, extensionData = "" }: TransactionSignature) => {
+ *   try {
+ *     return readPasskeySignature(signature, extensionData);
+ *   } catch (error) {
+ *     if (error instanceof ExtensionDataError) return undefined; // of a plain key
+ *     throw error;
+ *   }
+ * };
+ */
 export class ExtensionDataError extends Error {
   override readonly name = "ExtensionDataError";
 }
@@ -13,6 +24,7 @@ const WEBAUTHN_SCHEME = 1;
 /**
  * Encodes a passkey's assertion over a message as a transaction's signature (FLIP 264): raw r||s, and as
  * extension data the scheme byte with RLP([authenticatorData, clientDataJSON]). Throws SignatureError.
+ * @example const { signature, extensionData } = passkeySignature(assertion);
  */
 export function passkeySignature(
   assertion: Assertion,
@@ -24,7 +36,12 @@ export function passkeySignature(
   };
 }
 
-/** Returns the assertion that a transaction's signature carries, unchecked. Throws ExtensionDataError. */
+/**
+ * Returns the assertion that a transaction's signature carries, unchecked. Throws ExtensionDataError.
+ * @example
+ * const { signature, extensionData } = passkeySignature(assertion);
+ * readPasskeySignature(signature, extensionData).signature.length; // => 64
+ */
 export function readPasskeySignature(signature: string, extensionData: string): Assertion {
   const extension = hexToBytes(extensionData);
   if (extension[0] !== WEBAUTHN_SCHEME) throw new ExtensionDataError("not the scheme of passkeys");

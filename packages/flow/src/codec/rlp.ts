@@ -1,7 +1,19 @@
 /** A decoded RLP item: bytes, or a list of items (Ethereum yellow paper, appendix B). */
 export type RlpItem = Uint8Array | readonly RlpItem[];
 
-/** Thrown when the bytes are not canonical RLP. */
+/**
+ * Thrown when the bytes are not canonical RLP.
+ * @example
+ * const isRlp = (bytes: Uint8Array) => {
+ *   try {
+ *     return decodeRlp(bytes) !== undefined;
+ *   } catch (error) {
+ *     if (error instanceof RlpError) return false;
+ *     throw error;
+ *   }
+ * };
+ * isRlp(Uint8Array.of(0x81, 0x01)); // => false
+ */
 export class RlpError extends Error {
   override readonly name = "RlpError";
 }
@@ -72,7 +84,10 @@ function write(target: Uint8Array, offset: number, item: RlpItem): number {
   return at;
 }
 
-/** Returns the canonical encoding of an item, behind `prefix`. */
+/**
+ * Returns the canonical encoding of an item, behind `prefix`.
+ * @example [...encodeRlp([Uint8Array.of(1), Uint8Array.of(2, 3)])]; // => [0xc4, 1, 0x82, 2, 3]
+ */
 export function encodeRlp(item: RlpItem, prefix?: Uint8Array): Uint8Array {
   const start = prefix?.length ?? 0;
   const bytes = new Uint8Array(start + encodedLength(item));
@@ -124,7 +139,10 @@ function decodeAt(bytes: Uint8Array, extent: Extent, depth: number): RlpItem {
   return items;
 }
 
-/** Decodes exactly one canonical item; bytes after it, or a non-canonical encoding, throw RlpError. */
+/**
+ * Decodes exactly one canonical item; bytes after it, or a non-canonical encoding, throw RlpError.
+ * @example decodeRlp(Uint8Array.of(0xc1, 1)).length; // => 1
+ */
 export function decodeRlp(bytes: Uint8Array): RlpItem {
   const extent = extentAt(bytes, 0, bytes.length);
   if (extent.end !== bytes.length) throw new RlpError("bytes after the item");

@@ -44,7 +44,10 @@ transaction(serverKeys: [String], userKeys: [String], userKeysAreSecp256k1: [Boo
 }
 `;
 
-/** Returns the text of the creation transaction on a network; `evmContract`: 16 hex digits. */
+/**
+ * Returns the text of the creation transaction on a network; `evmContract`: 16 hex digits.
+ * @example const script = createAccountsScript("e467b9dd11fa00df");
+ */
 export const createAccountsScript = (evmContract: string): string => CADENCE.replace("0xEVM", `0x${evmContract}`);
 
 /** The keys of one account to create. */
@@ -55,7 +58,10 @@ export interface AccountToCreate {
   readonly userKey: PublicKey;
 }
 
-/** Returns the exact arguments of the creation transaction: account i has key i of each list. */
+/**
+ * Returns the exact arguments of the creation transaction: account i has key i of each list.
+ * @example const args = createAccountsArguments(accounts);
+ */
 export const createAccountsArguments = (accounts: readonly AccountToCreate[]): string[] =>
   [
     cadenceArray(accounts.map((account) => cadenceString(account.serverKey.publicKey))),

@@ -5,6 +5,7 @@
 export interface HybridCustodyNetwork {
   /** HybridCustody, CapabilityFactory and CapabilityFilter: one account has all three. */
   readonly contract: string;
+  /** The account with the contract ViewResolver. */
   readonly viewResolver: string;
   /** The account that publishes the factories, which find capabilities for a parent. */
   readonly factory: string;

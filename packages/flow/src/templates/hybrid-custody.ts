@@ -19,6 +19,7 @@ export type HybridCustodyChange =
     }
   | { readonly template: "end-hybrid-custody" };
 
+/** The name of a template for HybridCustody. */
 export type HybridCustodyTemplateName = HybridCustodyChange["template"];
 
 const SCRIPTS: Readonly<Record<HybridCustodyTemplateName, (network: HybridCustodyNetwork) => string>> = {
@@ -33,11 +34,17 @@ export const HYBRID_CUSTODY_TEMPLATE_NAMES = Object.keys(SCRIPTS) as HybridCusto
 /**
  * Returns the text of a template on a network; a parent that is no account of the service redeems with its
  * own wallet.
+ * @example const script = hybridCustodyScript("set-up-hybrid-custody", hybridCustody);
  */
 export const hybridCustodyScript = (name: HybridCustodyTemplateName, network: HybridCustodyNetwork): string =>
   SCRIPTS[name](network);
 
-/** Returns the exact arguments, as values: factory and filter are the network's. */
+/**
+ * Returns the exact arguments, as values: factory and filter are the network's.
+ * @example
+ * const change = { template: "redeem-hybrid-custody", other: address } as const;
+ * const args = hybridCustodyArguments(change, hybridCustody).map(encodeCadence);
+ */
 export function hybridCustodyArguments(change: HybridCustodyChange, network: HybridCustodyNetwork): CadenceValue[] {
   if (change.template === "end-hybrid-custody") return [];
   const given = change.template === "set-up-hybrid-custody" ? [network.factory, network.filter] : [];
@@ -48,6 +55,7 @@ export function hybridCustodyArguments(change: HybridCustodyChange, network: Hyb
  * Returns what a transaction changes about links through HybridCustody; undefined where it runs another
  * script, or the network has no set-up. Text and arguments are compared byte for byte with our own. Errors:
  * TemplateError.
+ * @example readHybridCustodyChange(transaction, hybridCustody); // => undefined
  */
 export function readHybridCustodyChange(
   payload: ScriptCall,

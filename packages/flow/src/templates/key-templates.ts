@@ -27,6 +27,7 @@ export type KeyChange =
   | { readonly template: "revoke-user-key"; readonly oldKey: string }
   | { readonly template: "rotate-server-key"; readonly oldKey: string; readonly newServerKey: string };
 
+/** The name of a template that changes keys. */
 export type KeyTemplateName = KeyChange["template"];
 
 type Field = "serverKey" | "oldKey" | "newKey" | "newServerKey";
@@ -46,9 +47,17 @@ const TEMPLATES: Readonly<Record<KeyTemplateName, { readonly script: string; rea
 
 export const KEY_TEMPLATE_NAMES = Object.keys(TEMPLATES) as KeyTemplateName[];
 
+/**
+ * Returns the text of a template, to its last byte.
+ * @example const script = keyTemplateScript("add-user-key");
+ */
 export const keyTemplateScript = (name: KeyTemplateName): string => TEMPLATES[name].script;
 
-/** Returns the exact arguments of a change, as values. */
+/**
+ * Returns the exact arguments of a change, as values.
+ * @example
+ * const args = keyChangeArguments({ template: "add-user-key", newKey: deviceKey }).map(encodeCadence);
+ */
 export function keyChangeArguments(change: KeyChange): CadenceValue[] {
   const { fields } = TEMPLATES[change.template];
   return fields.flatMap((field) => {
@@ -70,6 +79,9 @@ function newKeyOf(bytes: string, curve: string | undefined): PublicKey {
  * Returns what a transaction changes; undefined where it runs another script. Text and arguments are compared
  * byte for byte with our own, so the shown change is the one that runs. The points of new keys are not
  * checked. Errors: TemplateError.
+ * @example
+ * const script = keyTemplateScript("add-user-key");
+ * readKeyChange({ script, arguments: addUserKeyArguments(deviceKey) })?.template; // => "add-user-key"
  */
 export function readKeyChange(payload: ScriptCall): KeyChange | undefined {
   const name = KEY_TEMPLATE_NAMES.find((each) => TEMPLATES[each].script === payload.script);
@@ -85,11 +97,20 @@ export function readKeyChange(payload: ScriptCall): KeyChange | undefined {
   return change;
 }
 
-/** Returns the exact arguments of the transaction that adds `userKey`. */
+/**
+ * Returns the exact arguments of the transaction that adds `userKey`.
+ * @example
+ * const payload = { script: keyTemplateScript("add-user-key"), arguments: addUserKeyArguments(deviceKey) };
+ */
 export const addUserKeyArguments = (userKey: PublicKey): string[] =>
   keyChangeArguments({ template: "add-user-key", newKey: userKey }).map(encodeCadence);
 
-/** Returns a payload of the template; the caller names proposer and payer. */
+/**
+ * Returns a payload of the template; the caller names proposer and payer.
+ * @example
+ * const { referenceBlockId, proposalKey, payer } = transaction;
+ * const payload = addUserKeyPayload(deviceKey, { account: address, referenceBlockId, proposalKey, payer });
+ */
 export const addUserKeyPayload = (
   userKey: PublicKey,
   { account, ...chosen }: Pick<TransactionPayload, "referenceBlockId" | "proposalKey" | "payer"> & { account: string },
@@ -102,7 +123,10 @@ export const addUserKeyPayload = (
   authorizers: [account],
 });
 
-/** Returns the user key that a transaction adds; undefined for any other script. Errors: TemplateError. */
+/**
+ * Returns the user key that a transaction adds; undefined for any other script. Errors: TemplateError.
+ * @example readAddUserKey(transaction); // => undefined
+ */
 export function readAddUserKey(payload: ScriptCall): PublicKey | undefined {
   if (payload.script !== ADD_USER_KEY_SCRIPT) return undefined;
   const change = readKeyChange(payload);

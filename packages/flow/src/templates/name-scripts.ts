@@ -22,6 +22,9 @@ access(all) fun main(address: Address): [String] {
 /**
  * Returns a script `(address: Address): [String]`: the account's name and the address of its picture, each ""
  * where there is none. `contract`: 16 hex digits.
+ * @example
+ * const script = nameScript("find", "097bafa4e0b48eef");
+ * const answer = await access.executeScript(script, [encodeCadence(cadenceAddress(address))]);
  */
 export const nameScript = (kind: NameServiceKind, contract: string): string =>
   (kind === "find" ? FIND : FLOW_DOMAIN_UTILS)(contract);

@@ -6,10 +6,13 @@ import { expectArguments, readAddressArgument, type ScriptCall } from "./templat
  * removes, the parent claims.
  */
 export interface ParentLinkChange {
+  /** Which of the three templates. */
   readonly template: "publish-parent-link" | "claim-parent-link" | "remove-parent-link";
+  /** The other account's address, 16 hex digits. */
   readonly other: string;
 }
 
+/** The name of a template for parent links. */
 export type ParentLinkTemplateName = ParentLinkChange["template"];
 
 const PUBLISH = `/// Offers this account's link to \`parent\`: a capability without any right, which the parent claims from its inbox.
@@ -82,15 +85,21 @@ export const PARENT_LINK_TEMPLATE_NAMES = Object.keys(SCRIPTS) as ParentLinkTemp
 /**
  * Returns the text of a template; a parent that is no account of the service runs the claim with its own
  * wallet.
+ * @example const script = parentLinkScript("claim-parent-link");
  */
 export const parentLinkScript = (name: ParentLinkTemplateName): string => SCRIPTS[name];
 
-/** Returns the exact arguments, as values. */
+/**
+ * Returns the exact arguments, as values.
+ * @example
+ * const args = parentLinkArguments({ template: "publish-parent-link", other: address }).map(encodeCadence);
+ */
 export const parentLinkArguments = ({ other }: ParentLinkChange): CadenceValue[] => [cadenceAddress(other)];
 
 /**
  * Returns what a transaction changes about a parent link; undefined where it runs another script. Text and
  * argument are accepted only in the encoding that we would write. Errors: TemplateError.
+ * @example readParentLinkChange(transaction); // => undefined
  */
 export function readParentLinkChange(payload: ScriptCall): ParentLinkChange | undefined {
   const template = PARENT_LINK_TEMPLATE_NAMES.find((name) => SCRIPTS[name] === payload.script);

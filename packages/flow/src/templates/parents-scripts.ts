@@ -2,6 +2,8 @@
  * A script `(child: Address): [Address]`: the parents that hold a live link to the account, confirmed by both
  * sides. The child's tag names the account that a link was given to, since a claimed link can be copied; the
  * parent must show exactly that link.
+ * @example
+ * const parents = await access.executeScript(INBOX_PARENTS_SCRIPT, [encodeCadence(cadenceAddress(address))]);
  */
 export const INBOX_PARENTS_SCRIPT = `access(all) fun main(child: Address): [Address] {
     let parents: [Address] = []
@@ -25,6 +27,9 @@ export const INBOX_PARENTS_SCRIPT = `access(all) fun main(child: Address): [Addr
 /**
  * Returns a script `(child: Address): [Address]`: the parents that HybridCustody's OwnedAccount calls
  * redeemed and whose manager lists the account. `contract`: 16 hex digits.
+ * @example
+ * const script = hybridCustodyParentsScript(hybridCustody.contract);
+ * const parents = await access.executeScript(script, [encodeCadence(cadenceAddress(address))]);
  */
 export const hybridCustodyParentsScript = (contract: string): string => `import HybridCustody from 0x${contract}
 

@@ -4,7 +4,18 @@ import type { TransactionPayload } from "../codec/transaction.ts";
 /** The part of a transaction that says what it runs. */
 export type ScriptCall = Pick<TransactionPayload, "script" | "arguments">;
 
-/** Thrown when the transaction runs the template with invalid arguments, or does more than the template. */
+/**
+ * Thrown when the transaction runs the template with invalid arguments, or does more than the template.
+ * @example
+ * const templateOf = (payload: TransactionPayload) => {
+ *   try {
+ *     return readTemplate(payload, undefined)?.template ?? "a custom script";
+ *   } catch (error) {
+ *     if (error instanceof TemplateError) return "a template with more than its own";
+ *     throw error;
+ *   }
+ * };
+ */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }

@@ -42,9 +42,16 @@ const EFFECTS: Readonly<Record<TemplateName, TemplateEffects>> = {
   "end-hybrid-custody": { events: ["flow.AccountCapabilityControllerDeleted", "flow.InboxValueUnpublished"] },
 };
 
+/**
+ * Returns the core's own events that a template causes.
+ * @example templateEffects({ template: "add-user-key", newKey: deviceKey }).adds; // => "user"
+ */
 export const templateEffects = ({ template }: TemplateChange): TemplateEffects => EFFECTS[template];
 
-/** Returns the bytes of the key that a change adds, 128 hex digits; undefined where it adds none. */
+/**
+ * Returns the bytes of the key that a change adds, 128 hex digits; undefined where it adds none.
+ * @example addsKeyOf({ template: "add-user-key", newKey: deviceKey }) === deviceKey.publicKey; // => true
+ */
 export function addsKeyOf(change: TemplateChange): string | undefined {
   if ("newKey" in change) return change.newKey.publicKey;
   const { newServerKey } = change as { newServerKey?: string };
@@ -54,6 +61,7 @@ export function addsKeyOf(change: TemplateChange): string | undefined {
 /**
  * Returns which template a transaction runs, and its effect; `hybridCustody`: of its network. Undefined where
  * it runs another script. Errors: TemplateError, as of the readers of the templates.
+ * @example const template = readTemplate(transaction, hybridCustody)?.template ?? "a custom script";
  */
 export const readTemplate = (
   payload: ScriptCall,

@@ -7,15 +7,19 @@ import type { TemplateName } from "./template-effects.ts";
 
 /** A template as data, for clients that do not use this package. */
 export interface TemplateDescription {
+  /** The template's name, as `readTemplate` returns it. */
   readonly name: TemplateName;
   /** The exact text: with another one the transaction runs no template. */
   readonly script: string;
   /** In the order of the arguments. */
   readonly parameters: readonly TemplateParameter[];
+  /** Enough computation for the template. */
   readonly gasLimit: bigint;
 }
 
+/** A parameter of a template. */
 export interface TemplateParameter {
+  /** Its name in the script. */
   readonly name: string;
   /** A Cadence type: String, Bool or Address. */
   readonly type: string;
@@ -35,7 +39,10 @@ function parametersOf(script: string, fixed: Readonly<Record<string, string>>): 
   });
 }
 
-/** Describes every template of a network; those of HybridCustody where the network has it. */
+/**
+ * Describes every template of a network; those of HybridCustody where the network has it.
+ * @example const names = describeTemplates(hybridCustody).map(({ name }) => name);
+ */
 export function describeTemplates(hybridCustody: HybridCustodyNetwork | undefined): TemplateDescription[] {
   const describe = (name: TemplateName, script: string, fixed: Readonly<Record<string, string>> = {}) => ({
     name,

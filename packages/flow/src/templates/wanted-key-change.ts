@@ -13,11 +13,16 @@ export type WantedKeyChange =
 
 /** The bytes of an account's active keys that weigh more than a user's, 128 hex digits. */
 export interface HeavyKeys {
+  /** Undefined where the account has none. */
   readonly serverKey: string | undefined;
+  /** Undefined where the account has none. */
   readonly recoveryKey: string | undefined;
 }
 
-/** Finds the account's active server key and recovery key. */
+/**
+ * Finds the account's active server key and recovery key.
+ * @example const { serverKey, recoveryKey } = heavyKeys(await access.accountKeys(address));
+ */
 export function heavyKeys(
   keys: readonly Pick<ChainKey, "publicKey" | "weight" | "hashAlgorithm" | "revoked">[],
 ): HeavyKeys {
@@ -27,7 +32,12 @@ export function heavyKeys(
   };
 }
 
-/** Adds the keys on chain that the template must name. Errors: TemplateError where the account lacks one. */
+/**
+ * Adds the keys on chain that the template must name. Errors: TemplateError where the account lacks one.
+ * @example
+ * const keys = { serverKey: deviceKey.publicKey, recoveryKey: undefined };
+ * completeKeyChange({ template: "add-user-key", newKey: deviceKey }, keys).template; // => "add-user-key"
+ */
 export function completeKeyChange(wanted: WantedKeyChange, { serverKey, recoveryKey }: HeavyKeys): KeyChange {
   const { template } = wanted;
   if (template === "add-user-key" || template === "revoke-user-key") return wanted as KeyChange;

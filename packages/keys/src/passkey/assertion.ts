@@ -7,7 +7,9 @@ import type { RelyingParty } from "./relying-party.ts";
 
 /** The answer of a passkey (WebAuthn level 3, section 5.2.2). */
 export interface Assertion {
+  /** The browser's statement, as JSON in UTF-8: see `parseClientData`. */
   readonly clientDataJSON: Uint8Array;
+  /** The authenticator's statement: see `parseAuthenticatorData`. */
   readonly authenticatorData: Uint8Array;
   /** DER as authenticators make it, or raw r||s as it is on chain. */
   readonly signature: Uint8Array;
@@ -22,11 +24,15 @@ export type AssertionPurpose =
   /** The whole message: tag and RLP. The challenge is its SHA2-256 (FLIP 264). */
   | { readonly transaction: Uint8Array };
 
-/** Bytes of a login's challenge. */
+/**
+ * Bytes of a login's challenge.
+ * @example const challenge = crypto.getRandomValues(new Uint8Array(LOGIN_CHALLENGE_BYTES));
+ */
 export const LOGIN_CHALLENGE_BYTES = 16;
 
 /**
  * Returns the challenge for the authenticator. Throws TypeError where a login's challenge has not 16 bytes.
+ * @example const options = { challenge: challengeOf({ transaction: message }), rpId: "wallet.example.com" };
  */
 export function challengeOf(purpose: AssertionPurpose): Uint8Array {
   if ("transaction" in purpose) return sha256(purpose.transaction);
@@ -36,7 +42,9 @@ export function challengeOf(purpose: AssertionPurpose): Uint8Array {
 
 /** The verified statements of an assertion. */
 export interface AssertionFacts {
+  /** The relying party that the passkey was made for. */
   readonly rpId: string;
+  /** The page or app that used the passkey. */
   readonly origin: string;
   /** 0 where the authenticator has no counter. */
   readonly signCount: number;
@@ -62,6 +70,7 @@ function mismatch(origin: string, relyingParties: readonly RelyingParty[]): stri
  * Checks everything about an assertion but its signature (WebAuthn level 3, section 7.2): type, challenge,
  * origin and RP id of one relying party, user present and verified. `verifyAssertion` of the node entry adds
  * the signature. Throws PasskeyError.
+ * @example const { origin, signCount } = inspectAssertion(assertion, { login: challenge }, relyingParties);
  */
 export function inspectAssertion(
   { clientDataJSON, authenticatorData }: Omit<Assertion, "signature">,

@@ -4,7 +4,9 @@ import { PasskeyError } from "./passkey-error.ts";
 export interface AuthenticatorData {
   /** SHA-256 of the relying party's id. */
   readonly rpIdHash: Uint8Array;
+  /** The person touched the authenticator. */
   readonly userPresent: boolean;
+  /** The authenticator checked a PIN, a finger or a face. */
   readonly userVerified: boolean;
   /** Of the authenticator's signature counter; 0 where it has none. */
   readonly signCount: number;
@@ -39,7 +41,10 @@ function cborEnd(bytes: Uint8Array, at: number, depth: number): number {
   return end;
 }
 
-/** Parses an assertion's authenticator data. Throws PasskeyError. */
+/**
+ * Parses an assertion's authenticator data. Throws PasskeyError.
+ * @example const { userVerified, signCount } = parseAuthenticatorData(assertion.authenticatorData);
+ */
 export function parseAuthenticatorData(bytes: Uint8Array): AuthenticatorData {
   if (bytes.length < FIXED_BYTES || bytes.length > MAX_AUTHENTICATOR_DATA_BYTES) {
     refuse("authenticator data of a bad length");

@@ -3,9 +3,11 @@ import { PasskeyError } from "./passkey-error.ts";
 
 /** The statement of the browser or system in an assertion (WebAuthn level 3, section 5.8.1). */
 export interface ClientData {
+  /** `webauthn.get` for an assertion. */
   readonly type: string;
   /** base64url of what was to be signed. */
   readonly challenge: string;
+  /** The page or app that used the passkey. */
   readonly origin: string;
   /** Whether a page of another origin embeds the one that asked. */
   readonly crossOrigin: boolean;
@@ -51,7 +53,10 @@ function parseObject(bytes: Uint8Array): Record<string, unknown> {
   return value;
 }
 
-/** Parses clientDataJSON. Throws PasskeyError. */
+/**
+ * Parses clientDataJSON. Throws PasskeyError.
+ * @example parseClientData(assertion.clientDataJSON).type; // => "webauthn.get"
+ */
 export function parseClientData(bytes: Uint8Array): ClientData {
   const { type, challenge, origin, crossOrigin = false, topOrigin } = parseObject(bytes);
   if (typeof type !== "string" || typeof challenge !== "string" || typeof origin !== "string") {

@@ -27,15 +27,26 @@ const WEB_VIEWS: readonly string[] = [
   "https://tauri.localhost",
 ];
 
-/** Returns whether a text is, letter for letter, the origin of an app's web view. */
+/**
+ * Returns whether a text is, letter for letter, the origin of an app's web view.
+ * @example isWebViewOrigin("capacitor://localhost"); // => true
+ */
 export const isWebViewOrigin = (text: string): boolean => WEB_VIEWS.includes(text);
 
-/** Returns whether a text can be a relying party's id: a domain in lower case, never an address. */
+/**
+ * Returns whether a text can be a relying party's id: a domain in lower case, never an address.
+ * @example
+ * isRpId("wallet.example.com"); // => true
+ * isRpId("127.0.0.1"); // => false
+ */
 export const isRpId = (text: string): boolean => DOMAIN.test(text) && !/^[\d.]+$/.test(text);
 
 /**
  * Returns whether a text can be an origin of `rpId`: `https` (plain `http` for localhost only) of that domain
  * or one below it, or a form of apps, which names no domain.
+ * @example
+ * isOrigin("https://wallet.example.com", "example.com"); // => true
+ * isOrigin("http://wallet.example.com", "example.com"); // => false
  */
 export function isOrigin(text: string, rpId: string): boolean {
   if (ANDROID.test(text) || IOS.test(text) || isWebViewOrigin(text)) return true;
@@ -46,6 +57,11 @@ export function isOrigin(text: string, rpId: string): boolean {
 
 /** The relying parties whose passkeys each app accepts. */
 export interface PasskeySettings {
-  /** Returns the relying parties of an app; an empty list means that its passkeys are refused. */
+  /**
+   * Returns the relying parties of an app; an empty list means that its passkeys are refused.
+   * @example
+   * const relyingPartiesOf = (appId: string) => (appId === "wallet" ? relyingParties : []);
+   * const settings: PasskeySettings = { relyingPartiesOf };
+   */
   relyingPartiesOf(appId: string): readonly RelyingParty[];
 }

@@ -9,6 +9,7 @@ import type { RelyingParty } from "./relying-party.ts";
  * Verifies an assertion, for every purpose of passkeys: it must be of exactly this key, for this purpose,
  * from one of these relying parties. Throws PasskeyError. The caller compares the counter with the stored
  * one.
+ * @example const { signCount } = verifyAssertion(publicKey, assertion, { login: challenge }, relyingParties);
  */
 export function verifyAssertion(
   key: PublicKey,
