@@ -24,7 +24,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: [`${sources}/**/*.test.ts`, "tests/{faults/proxy,models}/*.test.ts"],
-          exclude: [...exclude, "**/*.service.test.ts"],
+          exclude: [...exclude, "**/*.{service,long}.test.ts"],
           globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"],
           ...sharedWorkers,
           maxWorkers,
@@ -112,7 +112,7 @@ export default defineConfig({
         // `npm run test:operations`: minutes for each file.
         test: {
           name: "operations",
-          include: ["tests/operations/*.test.ts"],
+          include: ["tests/operations/*.test.ts", `${sources}/**/*.long.test.ts`],
           exclude,
           globalSetup: ["packages/local-stack/src/testing/template-setup.ts"],
           testTimeout: 120_000,

@@ -10,6 +10,8 @@ export interface FailedRequest {
   /** By performance.now(), when it failed. */
   at: number;
   text: string;
+  /** Empty where there was no answer. */
+  requestId: string;
 }
 
 /** Counts of what the clients did since the load began. */
@@ -33,13 +35,16 @@ export interface Load {
 export async function startLoad(surroundings: TestStack): Promise<Load> {
   const result = { requests: 0, signUps: 0, transactions: 0, failed: [] as FailedRequest[] };
   const stop = new AbortController();
-  const fail = (text: string) => result.failed.push({ at: performance.now(), text });
+  const fail = (text: string, requestId = "") => result.failed.push({ at: performance.now(), text, requestId });
   const counting: typeof fetch = async (input, init) => {
     result.requests += 1;
     const what = `${init?.method ?? "GET"} ${new URL(String(input)).pathname}`;
     try {
       const response = await fetch(input, init);
-      if (!response.ok) fail(`${what}: ${response.status} ${(await response.clone().text()).slice(0, 200)}`);
+      if (!response.ok) {
+        const text = `${what}: ${response.status} ${(await response.clone().text()).slice(0, 200)}`;
+        fail(text, response.headers.get("x-request-id") ?? "");
+      }
       return response;
     } catch (error) {
       fail(`${what}: ${(error as Error).message} ${((error as Error).cause as Error | undefined)?.message ?? ""}`);

@@ -16,6 +16,7 @@ import { apply, clusterDown, clusterEnv, clusterUp, helm, kubectl } from "./clus
 import { BEFORE, loadImages, NOW } from "./images.ts";
 import { type LoadResult, startLoad } from "./load.ts";
 import { NAMESPACE, type Outside, startOutside } from "./outside.ts";
+import { keepPodLogs, type PodLogs } from "./pod-logs.ts";
 import {
   canConnect,
   inNamespace,
@@ -117,16 +118,21 @@ async function underLoad(surroundings: TestStack, work: () => Promise<unknown>):
 const summary = ({ requests, signUps, transactions, failed }: LoadResult) =>
   `${requests} requests, ${signUps} sign-ups, ${transactions} sealed transactions, ${failed.length} failed`;
 
-function requireNoFailure(result: LoadResult): string {
-  const lines = result.failed
-    .slice(0, 8)
-    .map(({ at, text }) => `\n        at ${Math.round((at - started) / 1000)} s ${text}`);
+/** Fails with the pods' log lines of each failed request. */
+function requireNoFailure(result: LoadResult, logs: PodLogs): string {
+  const lines = result.failed.slice(0, 8).flatMap(({ at, text, requestId }) => {
+    const logged = requestId === "" ? [] : logs.linesWith(requestId);
+    return [
+      `\n        at ${Math.round((at - started) / 1000)} s ${text}`,
+      ...logged.map((line) => `\n          ${line}`),
+    ];
+  });
   assert(result.failed.length === 0, `${summary(result)}${lines.join("")}`);
   return summary(result);
 }
 
 /** Installs the version before, whose files are in `earlier`, and runs every step. */
-async function testOn(outside: Outside, earlier: string, directory: string) {
+async function testOn(outside: Outside, logs: PodLogs, earlier: string, directory: string) {
   const now = join(directory, "now.json");
   const before = join(directory, "before.json");
   writeFileSync(now, JSON.stringify(outside.values));
@@ -190,6 +196,7 @@ async function testOn(outside: Outside, earlier: string, directory: string) {
         await release("upgrade", CHART, now);
         await rolledOut();
       }),
+      logs,
     ),
   );
 
@@ -278,6 +285,7 @@ async function testOn(outside: Outside, earlier: string, directory: string) {
         await helm("rollback", "countersign", "1", "--namespace", NAMESPACE, "--wait", "--timeout=8m");
         await rolledOut();
       }),
+      logs,
     ),
   );
   await check("signs up and seals a transaction after the roll-back", async () => {
@@ -307,6 +315,7 @@ export async function testKubernetes(
   const commit = await previousCommit();
   const earlier = join(directory, "earlier");
   let outside: Outside | undefined;
+  let logs: PodLogs | undefined;
   try {
     await exportCommit(commit, earlier);
     await clusterUp();
@@ -321,8 +330,10 @@ export async function testKubernetes(
     outside = await startOutside(join(directory, "state"), NOW);
     apply(outside.secrets);
     console.log(`upgrade from ${commit.slice(0, 8)} to the working tree`);
-    await testOn(outside, earlier, directory);
+    logs = keepPodLogs();
+    await testOn(outside, logs, earlier, directory);
   } finally {
+    logs?.stop();
     await outside?.stop();
     if (!keep) await clusterDown();
     rmSync(directory, { recursive: true, force: true });
