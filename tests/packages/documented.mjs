@@ -33,39 +33,39 @@ for (const { name, specifier, file } of entries) {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
     const [declaration] = symbol.declarations;
     // Another package documents its own declarations.
-    const own = declaration.getSourceFile().fileName.startsWith(join(scope, name, "/"));
-    if (!own || seen.has(symbol)) continue;
+    const isOwn = (node) => node.getSourceFile().fileName.startsWith(join(scope, name, "/"));
+    if (!isOwn(declaration) || seen.has(symbol)) continue;
     seen.add(symbol);
     const add = (path, kind, documented) => members.push({ specifier, path, kind, ...docOf(documented) });
-    const isClass = ts.isClassDeclaration(declaration);
     const isType = ts.isInterfaceDeclaration(declaration) || ts.isTypeAliasDeclaration(declaration);
     add(exported.name, isType ? "type" : "value", symbol);
-    if (isClass) addClassMembers(exported.name, declaration, add);
-    if (isType) addTypeMembers(exported.name, declaration, add);
+    const type = checker.getDeclaredTypeOfSymbol(symbol);
+    if (ts.isClassDeclaration(declaration)) addClassMembers(exported.name, type, add, isOwn);
+    if (isType) addTypeMembers(exported.name, declaration, type, add, isOwn);
   }
 }
 console.log(JSON.stringify(members));
 
 /** The public members of a class besides its constructor, which the class's own example calls. */
-function addClassMembers(path, declaration, add) {
-  for (const member of declaration.members) {
-    if (!member.name || !ts.isIdentifier(member.name) || ts.isSetAccessor(member)) continue;
-    if (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) continue;
+function addClassMembers(path, type, add, isOwn) {
+  for (const symbol of type.getProperties()) {
+    const [member] = symbol.declarations;
+    if (!isOwn(member) || !ts.isIdentifier(member.name)) continue;
+    if (ts.getCombinedModifierFlags(member) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) continue;
     // A property of Error with a value of its own says nothing new.
-    if (/Error$/.test(path) && member.name.text === "name") continue;
-    const symbol = checker.getSymbolAtLocation(member.name);
-    const called = ts.isMethodDeclaration(member) || ts.isGetAccessor(member) || isFunction(symbol);
-    add(`${path}.${member.name.text}`, called ? "called" : "field", symbol);
+    if (/Error$/.test(path) && symbol.name === "name") continue;
+    add(`${path}.${symbol.name}`, ts.isGetAccessor(member) || isFunction(symbol) ? "called" : "field", symbol);
   }
 }
 
 /** The members of an interface or of an object type; those of a union are described above it. */
-function addTypeMembers(path, declaration, add) {
-  const parts = ts.isTypeAliasDeclaration(declaration) ? partsOf(declaration.type) : [declaration];
-  for (const member of parts.flatMap(({ members = [] }) => [...members])) {
-    if (!(ts.isPropertySignature(member) || ts.isMethodSignature(member))) continue;
-    const symbol = checker.getSymbolAtLocation(member.name);
-    add(`${path}.${member.name.text}`, isFunction(symbol) ? "called" : "field", symbol);
+function addTypeMembers(path, declaration, type, add, isOwn) {
+  const literals = ts.isTypeAliasDeclaration(declaration) ? partsOf(declaration.type) : [];
+  const symbols = ts.isInterfaceDeclaration(declaration)
+    ? type.getProperties()
+    : literals.flatMap(({ members = [] }) => members.map(({ name }) => checker.getSymbolAtLocation(name)));
+  for (const symbol of symbols.filter(({ declarations }) => isOwn(declarations[0]))) {
+    add(`${path}.${symbol.name}`, isFunction(symbol) ? "called" : "field", symbol);
   }
 }
 

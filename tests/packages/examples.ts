@@ -48,6 +48,10 @@ export interface Program {
   readonly runs: boolean;
 }
 
+/** An example with one of these words needs a browser. */
+const BROWSER =
+  /\b(localStorage|location|navigator|alert|confirm|browser\w+|\w+BrowserPasskey|indexedDb\w+|passkeyStore)\b/;
+
 /**
  * Returns each example as a module that imports the packages' exports and the values of `app` that it names:
  * `given` has values, `declared` only types. A line `expression; // => value` becomes a comparison.
@@ -57,7 +61,9 @@ export function programsOf(
   { given, declared }: { given: readonly string[]; declared: readonly string[] },
 ): Program[] {
   const exported = members.filter(({ path }) => !path.includes("."));
-  return members.flatMap((member) =>
+  // The examples of fields are values.
+  const withPrograms = members.filter(({ kind }) => kind !== "field");
+  return withPrograms.flatMap((member) =>
     member.examples.map((example) => {
       const lines = example.split("\n");
       const explicit = lines.filter((line) => line.startsWith("import "));
@@ -75,7 +81,8 @@ export function programsOf(
       const all = [...imports, ...explicit, 'import { deepEqual as isEqual } from "node:assert/strict";'];
       // In a block, where an example's own names may be those of imports.
       const text = `${all.join("\n")}\n{\n${compared}\n}\n`;
-      return { name: nameOf(member), text, runs: ![...words].some((word) => declared.includes(word)) };
+      const runs = !BROWSER.test(body) && ![...words].some((word) => declared.includes(word));
+      return { name: nameOf(member), text, runs };
     }),
   );
 }

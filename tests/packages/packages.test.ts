@@ -14,10 +14,9 @@ import { membersOf, missingOf, programsOf } from "./examples.ts";
 /** The most that the whole client may be in a browser, gzipped. */
 const MAX_CLIENT_BYTES = 35_000;
 const PACKAGES = ["client", "fcl", "flow", "keys", "react-native", "testing"];
-/** The packages whose docstrings are complete. */
-const DOCUMENTED = ["flow", "keys", "testing"];
-/** Fewer were a fault of this test. */
-const MIN_EXAMPLES = 140;
+/** Fewer examples, or fewer that run, were a fault of this test. */
+const MIN_EXAMPLES = 250;
+const MIN_RUNNING = 100;
 /** Words of tests and of the development login, which only `testing` has. */
 const NOT_INSIDE = { testing: /vitest|fast-check/, others: /vitest|fast-check|DevelopmentProvider|CookieJar/ };
 const CHALLENGE = "00112233445566778899aabbccddeeff";
@@ -197,16 +196,14 @@ describe("on a phone", () => {
 
 describe("the docstrings", () => {
   const members = () => membersOf(app, PACKAGES);
-  const isDocumented = (text: string) => DOCUMENTED.some((name) => text.startsWith(`@countersign/${name}`));
 
   it("are at all that the packages export, with examples of what an app calls", () => {
-    expect(missingOf(members()).filter(isDocumented)).toEqual([]);
+    expect(missingOf(members())).toEqual([]);
   });
 
   it("have examples that an app's compiler accepts, and that run where they need no service", async () => {
     const [given, declared] = ["given.ts", "declared.ts"].map((file) => namesOf(join(app, file)));
-    const all = programsOf(members(), { given: given!, declared: declared! });
-    const programs = all.filter(({ name }) => isDocumented(name));
+    const programs = programsOf(members(), { given: given!, declared: declared! });
     expect(programs.length).toBeGreaterThan(MIN_EXAMPLES);
     const examples = join(app, "examples");
     mkdirSync(examples);
@@ -219,7 +216,7 @@ describe("the docstrings", () => {
     writeFileSync(join(app, "tsconfig.examples.json"), JSON.stringify({ compilerOptions, include: ["examples"] }));
     await run(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.examples.json"]);
     const running = programs.flatMap(({ runs }, index) => (runs ? [fileOf(index)] : []));
-    expect(running.length).toBeGreaterThan(programs.length / 2);
+    expect(running.length).toBeGreaterThan(MIN_RUNNING);
     const imports = running.map((file) => `await import(${JSON.stringify(file)});`);
     writeFileSync(join(app, "examples.mjs"), imports.join("\n"));
     await run(nodes[24], ["examples.mjs"]);

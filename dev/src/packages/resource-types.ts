@@ -13,10 +13,25 @@ export function resourceTypes(module: Record<string, unknown>, io: "input" | "ou
   };
   // Schemas with an id of their own that the module uses and does not export.
   const { __shared, ...exported } = schemas;
-  return Object.entries({ ...(__shared?.$defs as Registry | undefined), ...exported })
-    .map(([name, schema]) => `${comment(schema, "")}export type ${name} = ${typeOf(schema, "")};\n`)
+  const all: Registry = { ...(__shared?.$defs as Registry | undefined), ...exported };
+  return Object.entries(all)
+    .map(([name, schema]) => `${comment(schema, "")}export type ${name} = ${typeOf(describedIn(all, schema), "")};\n`)
     .join("\n");
 }
+
+/** Returns a schema whose members without a description have that of the schema that they refer to. */
+function describedIn(all: Registry, schema: JsonSchema): JsonSchema {
+  const described = Object.entries(schema.properties ?? {}).map(([name, member]) => {
+    if (typeof member === "boolean" || member.description !== undefined || member.$ref === undefined) {
+      return [name, member];
+    }
+    const { description } = all[nameOf(member.$ref)] ?? {};
+    return [name, { ...member, ...(description !== undefined && { description }) }];
+  });
+  return schema.properties === undefined ? schema : { ...schema, properties: Object.fromEntries(described) };
+}
+
+const nameOf = (ref: string): string => ref.replace(/^.*\//, "");
 
 /** Returns the description and examples of a schema as a comment, or "". */
 function comment({ description, examples }: JsonSchema, indent: string): string {
@@ -30,7 +45,7 @@ function comment({ description, examples }: JsonSchema, indent: string): string 
 
 function typeOf(schema: JsonSchema | boolean, indent: string): string {
   if (typeof schema === "boolean") return "unknown";
-  if (schema.$ref !== undefined) return schema.$ref.replace(/^.*\//, "");
+  if (schema.$ref !== undefined) return nameOf(schema.$ref);
   if ("const" in schema) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
   const alternatives = schema.anyOf ?? schema.oneOf;

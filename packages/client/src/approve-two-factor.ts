@@ -15,6 +15,11 @@ export type TwoFactorApproval = { matchingCode: string } | { txId: string };
 /**
  * The message to sign was not built for the device that shows the code, or not for this account. Nothing was
  * signed.
+ * @example
+ * await client.approveTwoFactor(id, { matchingCode: typed }).catch((error) => {
+ *   if (error instanceof MatchingCodeError) return alert("The codes differ: reject the request.");
+ *   throw error;
+ * });
  */
 export class MatchingCodeError extends Error {
   override readonly name = "MatchingCodeError";

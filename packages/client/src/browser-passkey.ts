@@ -1,9 +1,19 @@
 import { base64urlToBytes, bytesToBase64url, bytesToHex, canonicalPublicKey } from "@countersign/keys";
 import type { Passkey } from "./resources.ts";
 
-/** The part of `navigator.credentials` that is used; a substitute may be given instead. */
+/**
+ * The part of `navigator.credentials` that is used; a substitute may be given instead.
+ * @example
+ * const credentials: PasskeyCredentials = {
+ *   create: async () => null, // the person refuses
+ *   get: async () => null,
+ * };
+ * const passkey = await createBrowserPasskey({ ...passkeyOptions, credentials }).catch(() => undefined);
+ */
 export interface PasskeyCredentials {
+  /** Creates a credential, as `navigator.credentials.create`. */
   create(options: { publicKey: CreationOptions }): Promise<unknown>;
+  /** Has a credential sign, as `navigator.credentials.get`. */
   get(options: { publicKey: RequestOptions }): Promise<unknown>;
 }
 
@@ -32,10 +42,18 @@ export interface RequestOptions {
 export interface BrowserPasskey extends Passkey {
   /** base64url. */
   readonly credentialId: string;
+  /** The relying party's id: the page's domain, or one above it. */
   readonly rpId: string;
 }
 
-/** Thrown when the browser created no passkey, or returned no assertion. */
+/**
+ * Thrown when the browser created no passkey, or returned no assertion.
+ * @example
+ * const passkey = await createBrowserPasskey(passkeyOptions).catch((error) => {
+ *   if (error instanceof PasskeyUnavailableError) return undefined;
+ *   throw error;
+ * });
+ */
 export class PasskeyUnavailableError extends Error {
   override readonly name = "PasskeyUnavailableError";
 }
@@ -68,6 +86,10 @@ interface GivenAssertion {
 /**
  * Creates a passkey; the browser asks the person. `userName` is shown beside it. Errors:
  * PasskeyUnavailableError; the browser's own error where the person refuses.
+ * @example
+ * const options = { rpId: location.hostname, rpName: "My app", userName: "ada@example.com" };
+ * const { publicKey, credentialId, rpId } = await createBrowserPasskey(options);
+ * localStorage.setItem("passkey", JSON.stringify({ publicKey, credentialId, rpId }));
  */
 export async function createBrowserPasskey(options: {
   rpId: string;
@@ -95,7 +117,10 @@ export async function createBrowserPasskey(options: {
   return browserPasskey({ ...options, publicKey, credentialId, credentials });
 }
 
-/** Returns a passkey that was created before. */
+/**
+ * Returns a passkey that was created before.
+ * @example const deviceKey = browserPasskey(JSON.parse(localStorage.getItem("passkey")!));
+ */
 export function browserPasskey(known: {
   /** Hex, 64 bytes x||y. */
   publicKey: string;

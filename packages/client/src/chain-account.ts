@@ -9,6 +9,7 @@ import type { CountersignClient } from "./countersign-client.ts";
 
 /** The chain's facts that a client needs. */
 export interface ClientNetwork {
+  /** The chain's configured name, such as `flow-mainnet`. */
   chainName: string;
   /** REST address of an access node. */
   accessNode: string;

@@ -12,7 +12,7 @@ export interface ServerClock {
   now(): number;
   /**
    * Returns the milliseconds until a time that the server gave, such as `availableAt`; 0 once it has come.
-   * @example setTimeout(tryAgain, client.clock.until(error.availableAt));
+   * @example setTimeout(() => show("Now it is possible"), client.clock.until(timeLock.availableAt));
    */
   until(time: string): number;
 }

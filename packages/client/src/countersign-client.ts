@@ -75,7 +75,7 @@ export class CountersignClient extends AccountOperations {
 
   /**
    * The server's time, where this device's clock is wrong.
-   * @example const waitMs = client.clock.until(error.availableAt);
+   * @example const waitMs = client.clock.until(timeLock.availableAt);
    */
   get clock(): ServerClock {
     return this.#clock;
@@ -92,6 +92,7 @@ export class CountersignClient extends AccountOperations {
   /**
    * The `nonce` to log in with: it binds the login to this device's key, so that a stolen ID token is useless
    * with another key.
+   * @example const url = `${authorizeUrl}&nonce=${client.loginNonce}`;
    */
   get loginNonce(): string {
     return publicKeyFingerprint(this.deviceKey);
@@ -100,13 +101,19 @@ export class CountersignClient extends AccountOperations {
   /**
    * Derives the code to show while a request of this device is pending: the person types or compares it on
    * the approving device. Takes about a tenth of a second, on purpose.
+   * @example
+   * const requested = await client.requestTwoFactor({ login, chainName });
+   * show(await client.matchingCode(requested));
    */
   matchingCode({ twoFactorAuth: { id, accountId } }: Pick<TwoFactorRequested, "twoFactorAuth">): Promise<string> {
     const { deviceKey } = this;
     return matchingCode({ accountId, twoFactorId: id, accountKey: deviceKey, deviceKey });
   }
 
-  /** The session's tokens, if there is a session. */
+  /**
+   * The session's tokens, if there is a session.
+   * @example const { accessToken } = client.credentials!;
+   */
   get credentials(): Credentials | undefined {
     return this.#session.credentials;
   }
@@ -114,6 +121,7 @@ export class CountersignClient extends AccountOperations {
   /**
    * Deploys an account with this device's key as its first user key and opens a session. With a session
    * already open, deploys the same account on a further chain.
+   * @example const { account } = await client.signUp({ login, chainName, device: { name: "Ada's phone" } });
    */
   async signUp(options: SignUpOptions): Promise<SignedIn> {
     const send = (accessToken?: string) => signUp(this.#transport, this.deviceKey, options, accessToken);
@@ -128,17 +136,26 @@ export class CountersignClient extends AccountOperations {
   /**
    * Requests a challenge for this device's key; for a passkey by `username`, the login's e-mail address, for
    * any passkey of the account.
+   * @example const { challengeData, expiresAt } = await client.requestChallenge({ login, chainName });
    */
   requestChallenge(options: ChallengeOptions): Promise<Challenge> {
     return requestChallenge(this.#transport, this.deviceKey, options);
   }
 
-  /** Signs a challenge with this device's key and opens a session. */
+  /**
+   * Signs a challenge with this device's key and opens a session.
+   * @example
+   * const challenge = await client.requestChallenge({ login, chainName });
+   * const { account } = await client.respondChallenge(challenge);
+   */
   async respondChallenge({ challengeData }: Pick<Challenge, "challengeData">): Promise<SignedIn> {
     return this.#session.open(() => respondChallenge(this.#transport, this.deviceKey, challengeData));
   }
 
-  /** Requests a challenge and answers it. */
+  /**
+   * Requests a challenge and answers it.
+   * @example const { account } = await client.signIn({ login, chainName });
+   */
   async signIn(options: ChallengeOptions): Promise<SignedIn> {
     return this.respondChallenge(await this.requestChallenge(options));
   }
@@ -146,6 +163,10 @@ export class CountersignClient extends AccountOperations {
   /**
    * Requests the enrollment of this device: for a person who has an account and uses a device that is new to
    * it. Show `matchingCode` until another device has decided.
+   * @example
+   * const requested = await client.requestTwoFactor({ login, chainName, device: { name: "Ada's tablet" } });
+   * show(await client.matchingCode(requested));
+   * await client.waitForTwoFactor(requested);
    */
   requestTwoFactor(options: RequestTwoFactorOptions): Promise<TwoFactorRequested> {
     return requestTwoFactor(this.#transport, this.deviceKey, options);
@@ -154,6 +175,9 @@ export class CountersignClient extends AccountOperations {
   /**
    * Opens this new device's session, once. Rejects with TwoFactorAuthPending (409) until a device has
    * approved and the chain has sealed the transaction.
+   * @example
+   * const { twoFactorAuth, ephemeralAccessToken } = await client.requestTwoFactor({ login, chainName });
+   * const { account } = await client.finishTwoFactor(twoFactorAuth.id, ephemeralAccessToken);
    */
   async finishTwoFactor(id: string, ephemeralAccessToken: string, signal?: AbortSignal): Promise<SignedIn> {
     return this.#session.open(() => finishTwoFactor(this.#transport, id, ephemeralAccessToken, signal));
@@ -163,6 +187,9 @@ export class CountersignClient extends AccountOperations {
    * Finishes as soon as possible. Rejects when the request is rejected, expired or failed, and with the
    * signal's reason when it aborts. TwoFactorAuthFinished: the answer was lost on its way; the key is
    * registered, so sign in by challenge.
+   * @example
+   * const requested = await client.requestTwoFactor({ login, chainName });
+   * const { account } = await client.waitForTwoFactor(requested, { signal });
    */
   waitForTwoFactor(
     { twoFactorAuth: { id }, ephemeralAccessToken }: TwoFactorRequested,
@@ -171,12 +198,18 @@ export class CountersignClient extends AccountOperations {
     return waitForTwoFactor(() => this.finishTwoFactor(id, ephemeralAccessToken, signal), signal);
   }
 
-  /** Exchanges the refresh token for the next pair; calls at the same time share one exchange. */
+  /**
+   * Exchanges the refresh token for the next pair; calls at the same time share one exchange.
+   * @example const { accessToken } = await client.refresh();
+   */
   refresh(): Promise<Credentials> {
     return this.#session.refresh();
   }
 
-  /** Ends the session and forgets its tokens; a session that has already ended is no error. */
+  /**
+   * Ends the session and forgets its tokens; a session that has already ended is no error.
+   * @example await client.signOut();
+   */
   signOut(): Promise<void> {
     return this.#session.signOut();
   }
@@ -185,6 +218,10 @@ export class CountersignClient extends AccountOperations {
    * Follows the account's events. Reconnects by itself and resumes after the last event; ends with the
    * signal, and throws ProblemError when the session is over. After a "stream.reset" events may be missing:
    * read all shown data again.
+   * @example
+   * for await (const event of client.events({ signal })) {
+   *   if (event.type === "two-factor.requested") show("A device asks to be enrolled");
+   * }
    */
   events(options: EventOptions = {}): AsyncGenerator<AccountEvent, void> {
     const open = (headers: Record<string, string>, signal: AbortSignal) =>

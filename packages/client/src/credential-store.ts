@@ -1,25 +1,33 @@
 import type { Credentials } from "./resources.ts";
 
-/** Where a client keeps its tokens. Tabs that share a store share the session, and never refresh twice. */
+/**
+ * Where a client keeps its tokens. Tabs that share a store share the session, and never refresh twice.
+ * @example
+ * const store: CredentialStore = {
+ *   name: "my-app",
+ *   load: () => JSON.parse(localStorage.getItem("tokens") ?? "null") ?? undefined,
+ *   save: (credentials) => localStorage.setItem("tokens", JSON.stringify(credentials ?? null)),
+ * };
+ */
 export interface CredentialStore {
   /**
    * The same in every tab that shares the store; it names the lock.
-   * @example const store: CredentialStore = { name: "my-app", load: read, save: write };
+   * @example const { name } = browserCredentials();
    */
   readonly name: string;
   /**
    * Returns the stored tokens.
-   * @example const credentials = await store.load();
+   * @example const credentials = await browserCredentials().load();
    */
   load(): Credentials | undefined | Promise<Credentials | undefined>;
   /**
    * Stores a new pair; undefined: removes it.
-   * @example await store.save(undefined);
+   * @example await browserCredentials().save(undefined);
    */
   save(credentials: Credentials | undefined): void | Promise<void>;
   /**
    * Calls `listener` when another tab has changed what is stored. Returns a function that unsubscribes.
-   * @example const stop = store.subscribe?.(() => console.log("another tab signed in or out"));
+   * @example const stop = browserCredentials().subscribe?.(() => show("another tab signed in or out"));
    */
   subscribe?(listener: () => void): () => void;
 }

@@ -30,6 +30,7 @@ export interface TransactionDescription {
   change: TemplateChange | undefined;
   /** The Cadence text. */
   script: string;
+  /** The arguments in their order. */
   arguments: DescribedArgument[];
   /** The chain, by its configured name. */
   chainName: string;
@@ -49,9 +50,11 @@ export interface TransactionDescription {
 
 /** The network that a transaction is described for. */
 export interface DescribedNetwork {
+  /** The chain's configured name. */
   chainName: string;
   /** The service's paying account, with or without 0x. */
   paymaster: string;
+  /** The network's set-up of HybridCustody, where it has one. */
   hybridCustody?: HybridCustodyNetwork;
 }
 
@@ -76,7 +79,7 @@ const SENTENCES: Readonly<Record<TemplateName, string>> = {
  * Errors: InvalidMessageError for bytes that are no transaction, TemplateError for a template whose arguments
  * are not the template's: do not sign those.
  * @example
- * const { template, arguments: args, paidBy, text } = describeTransaction(message, network);
+ * const { template, paidBy, text } = describeTransaction(bytesToHex(payloadMessage(transaction)), network);
  */
 export function describeTransaction(
   transaction: TransactionPayload | string,

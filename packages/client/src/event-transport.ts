@@ -6,7 +6,15 @@ export type Fetch = typeof globalThis.fetch;
 export interface EventAnswer {
   /** HTTP status. */
   status: number;
-  /** Returns a header, or null. */
+  /**
+   * Returns a header, or null.
+   * @example
+   * const transport: EventTransport = async ({ url, headers, signal }) => {
+   *   const answer = await fetch(url, { headers, signal });
+   *   const text = answer.body!.pipeThrough(new TextDecoderStream()) as unknown as AsyncIterable<string>;
+   *   return { status: answer.status, header: (name) => answer.headers.get(name), text };
+   * };
+   */
   header(name: string): string | null;
   /** The body as it arrives. Ends with the stream; rejects where it breaks. */
   text: AsyncIterable<string>;
@@ -25,7 +33,7 @@ export type EventTransport = (request: {
 
 /**
  * Reads events by a `fetch` that streams: a browser's, Node's, or that of `expo/fetch`.
- * @example new CountersignClient({ baseUrl, deviceKey, eventTransport: fetchEvents(expoFetch) });
+ * @example const client = new CountersignClient({ baseUrl, deviceKey, eventTransport: fetchEvents(fetch) });
  */
 export const fetchEvents =
   (fetch: Fetch): EventTransport =>

@@ -5,10 +5,13 @@ import type { Login } from "./resources.ts";
 /**
  * How old a login may be, in seconds, for a change of the recovery key: the `max_age` to log in with before
  * one.
+ * @example const url = `${authorizeUrl}&max_age=${FRESH_LOGIN_MAX_AGE_SECONDS}`;
  */
 export const FRESH_LOGIN_MAX_AGE_SECONDS = 300;
 
+/** Options of `withFreshLogin`. */
 export interface FreshLoginOptions {
+  /** The chain to sign in on. */
   chainName: string;
   /**
    * Logs the person in at the identity provider, with `max_age` and `nonce` in the request (OpenID Connect
@@ -23,6 +26,10 @@ export interface FreshLoginOptions {
  * does it once more. For key changes, whose refusal leaves nothing done. A page that leaves for its
  * provider's login cannot wait for a promise: it catches LoginTooOld itself, and repeats the work when it is
  * back and signed in.
+ * @example
+ * await withFreshLogin(client, { chainName, logIn: openLogin }, () =>
+ *   sendKeyChange(client, { network, change: { template: "add-recovery-key", newKey } }),
+ * );
  */
 export async function withFreshLogin<Result>(
   client: CountersignClient,

@@ -10,9 +10,11 @@ export interface KeyAddition {
   address: string;
   /** The new key, 128 hex digits. */
   publicKey: string;
+  /** The new key's algorithm. */
   algorithm: PublicKey["algorithm"];
   /** Enough together with the server key; alone it can do nothing. */
   weight: 1;
+  /** It marks a user key. */
   hashAlgorithm: "SHA2_256";
   /** The account that pays the fees: `0x` and 16 hex digits. */
   payer: string;
@@ -20,7 +22,19 @@ export interface KeyAddition {
   proposalKey: ProposalKey;
 }
 
-/** Thrown when the message is not the addition of one user key, so an approver must not sign it. */
+/**
+ * Thrown when the message is not the addition of one user key, so an approver must not sign it.
+ * @example
+ * const addressOf = (message: string) => {
+ *   try {
+ *     return readKeyAddition(message).address;
+ *   } catch (error) {
+ *     if (error instanceof KeyAdditionError) return undefined; // do not sign it
+ *     throw error;
+ *   }
+ * };
+ * addressOf("00"); // => undefined
+ */
 export class KeyAdditionError extends Error {
   override readonly name = "KeyAdditionError";
 }
@@ -33,6 +47,9 @@ const refuse = (detail: string): never => {
  * Reads the `message` (hex) of a 2FA request. The result is all that the transaction does: text and arguments
  * are compared byte for byte with the template, and exactly one account, which also proposes, authorizes.
  * Throws KeyAdditionError for any other message.
+ * @example
+ * const [pending] = await client.pendingTwoFactor();
+ * const { address, publicKey } = readKeyAddition(pending!.request.message);
  */
 export function readKeyAddition(message: string): KeyAddition {
   const { decoded, change: key } = readMessage(message, readAddUserKey, refuse);
@@ -59,6 +76,9 @@ export type ShownTwoFactor = Pick<TwoFactorAuth, "id" | "accountId" | "request">
 /**
  * Derives the matching code of a request as the approving device does: from the key in its message and the
  * requesting device's identity key. Rejects with KeyAdditionError where the message is something else.
+ * @example
+ * const [pending] = await client.pendingTwoFactor();
+ * const expected = await matchingCodeOf(pending!);
  */
 export async function matchingCodeOf({ id, accountId, request }: ShownTwoFactor): Promise<string> {
   const { algorithm, publicKey } = request.srcDevice;
@@ -70,6 +90,9 @@ export async function matchingCodeOf({ id, accountId, request }: ShownTwoFactor)
  * Describes in plain words what a person should read before approving: which device asks, what approving
  * does, and what to compare. Names that the requesting device gave itself are cut short and cleaned of
  * characters that could disguise them. Rejects with KeyAdditionError where the message is something else.
+ * @example
+ * const [pending] = await client.pendingTwoFactor();
+ * if (confirm(await describeKeyAddition(pending!))) console.log("now compare the codes");
  */
 export async function describeKeyAddition(auth: ShownTwoFactor): Promise<string> {
   const { app, srcDevice, userOpInfo } = auth.request;

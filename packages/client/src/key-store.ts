@@ -8,18 +8,18 @@ import type { UserKey } from "./resources.ts";
 export interface KeyStore<Key extends UserKey = UserKey> {
   /**
    * Returns the stored key, or undefined.
-   * @example const key = await store.load();
+   * @example const key = await indexedDbKeyStore().load();
    */
   load(): Promise<Key | undefined>;
   /**
    * Creates a key and stores it before it returns it. Where there is one already, also one that another tab
    * has just created, returns that one.
-   * @example const key = await store.create();
+   * @example const key = await indexedDbKeyStore().create();
    */
   create(): Promise<Key>;
   /**
    * Deletes the stored key for good: only once it is revoked on every chain, or was never used.
-   * @example await store.remove();
+   * @example await indexedDbKeyStore().remove();
    */
   remove(): Promise<void>;
 }

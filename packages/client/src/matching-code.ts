@@ -30,6 +30,10 @@ export interface MatchingCodeInput {
  * device derives it from its own keys, the approving device from the key in the message that it is about to
  * sign. `XXXX-XXXX`: 40 bits of PBKDF2-HMAC-SHA-256 over the keys in canonical form, salted with account and
  * request. Throws PublicKeyError for an invalid key.
+ * @example
+ * const twoFactorId = "019a0000-0000-7000-8000-000000000002";
+ * const accountId = "019a0000-0000-7000-8000-000000000001";
+ * (await matchingCode({ accountId, twoFactorId, accountKey: deviceKey, deviceKey })).length; // => 9
  */
 export async function matchingCode(input: MatchingCodeInput): Promise<string> {
   const password = lines([canonical(input.accountKey), canonical(input.deviceKey)]);
@@ -47,6 +51,7 @@ export async function matchingCode(input: MatchingCodeInput): Promise<string> {
 /**
  * Returns whether two codes are the same to a person who reads or types them: case, hyphens and spaces aside,
  * with O for 0 and I or L for 1. False for anything that is not a code.
+ * @example sameMatchingCode("7K3F-9Q0X", "7k3f 9qox"); // => true
  */
 export function sameMatchingCode(a: string, b: string): boolean {
   const [first, second] = [normal(a), normal(b)];

@@ -6,9 +6,13 @@ import { isAnswerLost } from "./retry.ts";
 import { sleep } from "./sleep.ts";
 import { userKeyBody } from "./user-key.ts";
 
+/** Options of `client.requestTwoFactor`. */
 export interface RequestTwoFactorOptions {
+  /** The person's login, bound to this device's key by `client.loginNonce`. */
   login: Login;
+  /** The chain whose account gets the key. */
   chainName: string;
+  /** This device, as the approving person reads of it. */
   device?: DeviceAttributes;
   /** Two requests with the same key are one. */
   idempotencyKey?: string;

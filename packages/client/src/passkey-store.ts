@@ -24,7 +24,8 @@ export interface PasskeyStoreOptions {
 /**
  * Returns a store of one passkey of this relying party. The browser or system keeps the key; the store keeps
  * `publicKey` and `credentialId`, which are recorded nowhere else.
- * @example const store = passkeyStore({ rpId: "example.com", rpName: "Example", userName });
+ * @example
+ * const store = passkeyStore({ rpId: location.hostname, rpName: "My app", userName: "ada@example.com" });
  */
 export function passkeyStore({ storage, ...options }: PasskeyStoreOptions): KeyStore<BrowserPasskey> {
   const used = storage ?? localStorage;

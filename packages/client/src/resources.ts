@@ -7,8 +7,12 @@ export type * from "@countersign/http-api/resources.ts";
 export interface DeviceKey {
   /** Hex: 64 bytes x||y, or the 32 bytes of Ed25519. */
   readonly publicKey: string;
+  /** Its curve and signature scheme. */
   readonly algorithm: KeyAlgorithm;
-  /** Signs `message` itself: ECDSA over its SHA-256, or Ed25519. Raw r||s, 64 bytes. */
+  /**
+   * Signs `message` itself: ECDSA over its SHA-256, or Ed25519. Raw r||s, 64 bytes.
+   * @example const signature = await deviceKey.sign(message);
+   */
   sign(message: Uint8Array): Promise<Uint8Array>;
 }
 
@@ -16,9 +20,11 @@ export interface DeviceKey {
 export interface Passkey {
   /** Hex: 64 bytes x||y. */
   readonly publicKey: string;
+  /** Passkeys of accounts are P-256. */
   readonly algorithm: "ES256";
   /**
    * Has the authenticator answer a challenge, the user verified (WebAuthn level 3). Nothing of it is kept.
+   * @example const { signature } = await passkey.assert(challenge);
    */
   assert(challenge: Uint8Array): Promise<Assertion>;
 }

@@ -6,18 +6,23 @@ import type { Device, Key } from "./resources.ts";
 import { sendKeyChange } from "./send-key-change.ts";
 import { TransactionFailedError } from "./wait-for-transaction.ts";
 
+/** Options of `revokeDevice`. */
 export interface RevokeDeviceOptions {
   /** The chains as this client knows them; keys on others stay "open". */
   networks: readonly ClientNetwork[];
   /** Called whenever a part is done or begins, so that an app can show which is still under way. */
   onProgress?: (revocation: DeviceRevocation) => void;
+  /** Ends the call; what is done stays done. */
   signal?: AbortSignal;
+  /** Default: the REST API of each network's access node. */
   accessApi?: AccessApi;
 }
 
 /** How far the revocation of one of the device's keys has come on one chain. */
 export interface KeyRevocation {
+  /** The chain of the key. */
   chainName: string;
+  /** The key on chain, 128 hex digits. */
   publicKey: string;
   /**
    * "revoked": the chain shows it. "pending": a transaction is under way. "time-locked": it is granted from
@@ -26,9 +31,11 @@ export interface KeyRevocation {
   state: "revoked" | "pending" | "time-locked" | "open";
   /** The transaction of this call; "" without one. */
   transactionId: string;
-  /** For "time-locked": when to call again (ISO 8601), and the time lock's id; "" otherwise. */
+  /** For "time-locked": when to call again (ISO 8601); "" otherwise. */
   availableAt: string;
+  /** For "time-locked": the time lock's id, to cancel it; "" otherwise. */
   timeLockId: string;
+  /** Why nothing is under way. */
   error?: Error;
 }
 
@@ -43,6 +50,7 @@ export interface DeviceRevocation {
   removed: boolean;
   /** Why it is not: DeviceTooYoung, where this device is new on the account and the other one older. */
   refusal?: ProblemError;
+  /** Each key of the device, on each chain. */
   keys: KeyRevocation[];
   /** Removed, and all its keys revoked on chain. Otherwise call again: what is done is not done twice. */
   done: boolean;
@@ -54,6 +62,9 @@ export interface DeviceRevocation {
  * between the two. Rejects where nothing is under way, or the session cannot continue: with ProblemError
  * (DeviceNotFound, LoginTooOld), SessionEndedError, and the signal's reason when it aborts. The result has
  * the state of each key.
+ * @example
+ * const [lost] = (await client.devices()).filter(({ name }) => name === "Lost phone");
+ * const { done, keys } = await revokeDevice(client, lost!, { networks: [network] });
  */
 export async function revokeDevice(
   client: CountersignClient,

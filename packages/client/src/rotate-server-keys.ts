@@ -6,14 +6,24 @@ import { readMessage } from "./read-message.ts";
 import type { ServerKeyRotation, TransactionReference } from "./resources.ts";
 import { signMessageWith } from "./user-key.ts";
 
+/** Options of `rotateServerKeys`. */
 export interface RotateServerKeysOptions {
   /** The chains that this client knows; rotations on others are left for a client that knows them. */
   networks: readonly ClientNetwork[];
+  /** Ends the call; what is submitted stays submitted. */
   signal?: AbortSignal;
+  /** Default: the REST API of each network's access node. */
   accessApi?: AccessApi;
 }
 
-/** Thrown when the message to sign is not the rotation of this account's server key, and was not signed. */
+/**
+ * Thrown when the message to sign is not the rotation of this account's server key, and was not signed.
+ * @example
+ * await rotateServerKeys(client, { networks: [network] }).catch((error) => {
+ *   if (error instanceof ServerKeyRotationError) return show("Not a rotation: nothing was signed");
+ *   throw error;
+ * });
+ */
 export class ServerKeyRotationError extends Error {
   override readonly name = "ServerKeyRotationError";
 }
@@ -22,6 +32,9 @@ export class ServerKeyRotationError extends Error {
  * Signs the rotations of the account's server key that the service's operator requested; call it after a
  * sign-in. Each message is read first: it must replace the server key that is now on chain, of this account,
  * paid by the paymaster. Returns the transactions. Errors: ServerKeyRotationError, ProblemError.
+ * @example
+ * await client.signIn({ login, chainName });
+ * const transactions = await rotateServerKeys(client, { networks: [network] });
  */
 export async function rotateServerKeys(
   client: CountersignClient,

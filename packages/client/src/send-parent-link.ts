@@ -11,6 +11,7 @@ import type { CountersignClient } from "./countersign-client.ts";
 import { type SendTemplateOptions, sendTemplate } from "./send-transaction.ts";
 import type { SentTransaction } from "./wait-for-transaction.ts";
 
+/** Options of `sendParentLink`. */
 export interface SendParentLinkOptions extends SendTemplateOptions {
   /** The child publishes and removes, the parent claims. */
   template: ParentLinkTemplateName;
@@ -21,6 +22,8 @@ export interface SendParentLinkOptions extends SendTemplateOptions {
 /**
  * Offers, claims or removes a link between this account and another one, by one of the service's templates.
  * Report it with `client.linkParent()` afterwards, as the child. Errors: as `sendTransaction`.
+ * @example
+ * await sendParentLink(client, { network, template: "publish-parent-link", other: "0x01cf0e2f2f715450" });
  */
 export const sendParentLink = (
   client: CountersignClient,
@@ -35,6 +38,7 @@ export const sendParentLink = (
 /**
  * Sets up, redeems, removes or ends links through HybridCustody, by the templates of the network. Errors: as
  * `sendTransaction`.
+ * @example const { id } = await sendHybridCustody(client, { template: "end-hybrid-custody" }, { network });
  */
 export function sendHybridCustody(
   client: CountersignClient,
@@ -53,11 +57,13 @@ export function sendHybridCustody(
   });
 }
 
+/** Options of `offerToParent` and `removeParent`. */
 export interface ParentOptions extends SendTemplateOptions {
   /** The parent's address, with or without 0x. */
   parent: string;
 }
 
+/** Options of `acceptChild`. */
 export interface ChildOptions extends SendTemplateOptions {
   /** The child's address, with or without 0x. */
   child: string;
@@ -80,6 +86,7 @@ const remove = step("remove-hybrid-custody", "remove-parent-link");
 /**
  * The child's first step: offers this account to a parent, who has to accept it. Errors: as
  * `sendTransaction`.
+ * @example await offerToParent(client, { network, parent: "0x01cf0e2f2f715450" });
  */
 export const offerToParent = (client: CountersignClient, { parent, ...options }: ParentOptions) =>
   offer(client, parent, options);
@@ -87,6 +94,7 @@ export const offerToParent = (client: CountersignClient, { parent, ...options }:
 /**
  * The parent's step, where the parent is an account of the service. The child reports the link with
  * `client.linkParent()` afterwards. Errors: as `sendTransaction`.
+ * @example await acceptChild(client, { network, child: "0x01cf0e2f2f715450" });
  */
 export const acceptChild = (client: CountersignClient, { child, ...options }: ChildOptions) =>
   accept(client, child, options);
@@ -95,6 +103,9 @@ export const acceptChild = (client: CountersignClient, { child, ...options }: Ch
  * The child's way out, accepted or not; report it with `client.linkParent()`. Where a parent's manager makes
  * it fail on chain, `end-hybrid-custody` of `sendHybridCustody` ends all links without asking anybody.
  * Errors: as `sendTransaction`.
+ * @example
+ * await removeParent(client, { network, parent: "0x01cf0e2f2f715450" });
+ * await client.linkParent();
  */
 export const removeParent = (client: CountersignClient, { parent, ...options }: ParentOptions) =>
   remove(client, parent, options);

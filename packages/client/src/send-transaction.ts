@@ -33,6 +33,7 @@ import {
 
 /** Options of `sendTransaction`. */
 export interface SendTransactionOptions {
+  /** The chain, its access node and its paymaster. */
   network: ClientNetwork;
   /** The text of the transaction. */
   cadence: string;

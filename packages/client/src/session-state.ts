@@ -30,7 +30,7 @@ export const nextState = (state: SessionState, step: SessionStep): SessionState 
 export interface SessionView {
   /**
    * The state now.
-   * @example if (client.session.state === "ended") showLogin();
+   * @example if (client.session.state === "ended") show("Sign in again");
    */
   readonly state: SessionState;
   /**
@@ -45,7 +45,7 @@ export interface SessionView {
   readonly ready: Promise<void>;
   /**
    * Calls `listener` after each change of `state`. Returns a function that unsubscribes. Both need no `this`.
-   * @example const state = useSyncExternalStore(client.session.subscribe, () => client.session.state);
+   * @example const stop = client.session.subscribe(() => show(client.session.state));
    */
   readonly subscribe: (listener: () => void) => () => void;
 }

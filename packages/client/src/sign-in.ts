@@ -2,17 +2,25 @@ import type { ApiTransport } from "./http.ts";
 import type { Challenge, DeviceAttributes, Login, SignedIn, UserKey } from "./resources.ts";
 import { answerChallenge, isPasskey, userKeyBody } from "./user-key.ts";
 
+/** Options of `client.signUp`. */
 export interface SignUpOptions {
+  /** The person's login, bound to this device's key by `client.loginNonce`. */
   login: Login;
+  /** The chain on which the account is created. */
   chainName: string;
+  /** This device, as its person will read of it. */
   device?: DeviceAttributes;
+  /** Two sign-ups with the same key are one; without it none is sent twice. */
   idempotencyKey?: string;
 }
 
 /** For whom a challenge is asked. */
 export interface ChallengeOptions {
+  /** The person's login, where the service requires one. */
   login?: Login;
+  /** The chain of the key. */
   chainName: string;
+  /** For a passkey: the login's e-mail address. */
   username?: string;
 }
 

@@ -14,6 +14,7 @@ import { signMessageWith } from "./user-key.ts";
 /**
  * Collects the three signatures: device and server over the payload, then the paymaster over the envelope.
  * `deviceKeyId`: the device key's index on chain, where another key proposes.
+ * @example const { envelopeSignatures } = await signTransaction(client, transaction, chainName);
  */
 export async function signTransaction(
   client: CountersignClient,

@@ -45,6 +45,8 @@ export async function approvalOf(key: UserKey, message: Uint8Array): Promise<obj
 /**
  * Returns the key's signature over a transaction's message (tag and RLP), as it goes on chain: a passkey's
  * with its extension data.
+ * @example
+ * const { signature, extensionData } = await signMessageWith(deviceKey, payloadMessage(transaction));
  */
 export async function signMessageWith(
   key: UserKey,

@@ -21,18 +21,30 @@ export type TransactionStep =
   | { status: "submitted"; id: string }
   | { status: "executed" | "sealed"; id: string; result: TransactionResult };
 
+/** A transaction that was sealed. */
 export interface SentTransaction {
+  /** 64 hex digits. */
   id: string;
+  /** The chain's result, with its events. */
   result: TransactionResult;
 }
 
 const SEAL_TIMEOUT_MS = 60_000;
 const ASK_AGAIN_MS = 1_000;
 
-/** Thrown when the transaction was refused by the chain, or ran out of time there. */
+/**
+ * Thrown when the transaction was refused by the chain, or ran out of time there.
+ * @example
+ * await sendTransaction(client, { network, cadence, args }).catch((error) => {
+ *   if (!(error instanceof TransactionFailedError)) throw error;
+ *   show(`${error.transactionId}: ${error.result.errorMessage}`);
+ * });
+ */
 export class TransactionFailedError extends Error {
   override readonly name = "TransactionFailedError";
+  /** 64 hex digits. */
   readonly transactionId: string;
+  /** The chain's result, with its error. */
   readonly result: TransactionResult;
 
   constructor(transactionId: string, result: TransactionResult) {
@@ -44,6 +56,7 @@ export class TransactionFailedError extends Error {
 
 /** The options of `waitForTransaction`. */
 export interface WaitForTransactionOptions {
+  /** The transaction's chain and its access node. */
   network: Pick<ClientNetwork, "accessNode">;
   /** Called when it is executed, and when it is sealed. */
   onStatus?: (step: TransactionStep) => void;

@@ -44,7 +44,14 @@ export interface IndexedDb {
 const P256 = { name: "ECDSA", namedCurve: "P-256" } as const;
 const STORE = "keys";
 
-/** Thrown where a key store is not available, such as on a page without TLS. */
+/**
+ * Thrown where a key store is not available, such as on a page without TLS.
+ * @example
+ * const deviceKey = await loadOrCreateKey(indexedDbKeyStore()).catch((error) => {
+ *   if (error instanceof KeyStoreError) return undefined;
+ *   throw error;
+ * });
+ */
 export class KeyStoreError extends Error {
   override readonly name = "KeyStoreError";
 }

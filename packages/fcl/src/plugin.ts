@@ -7,23 +7,30 @@ export interface Fcl {
   pluginRegistry: { add(plugin: FclPlugin): void };
   /**
    * FCL's sign-in.
-   * @example await fcl.authenticate({ service });
+   * @example await fcl.authenticate({ service: useCountersign(fcl, { client, network }) });
    */
   authenticate(options: { service: object }): Promise<unknown>;
 }
 
 /** A wallet as FCL's registry takes it. */
 export interface FclPlugin {
+  /** The wallet's name in the registry. */
   name: string;
+  /** As FCL requires it. */
   f_type: "ServicePlugin";
+  /** As FCL requires it. */
   type: "discovery-service";
+  /** The services that FCL's discovery shows. */
   services: object[];
+  /** How FCL calls them: `useCountersign` has it. */
   serviceStrategy: { method: string; exec(call: ServiceCall): Promise<unknown> };
 }
 
 /** The user as FCL's subscribers see it. */
 export interface FclUser {
+  /** `0x` and 16 hex digits; null before the sign-in. */
   addr: string | null;
+  /** Null until FCL knows. */
   loggedIn: boolean | null;
 }
 

@@ -12,7 +12,7 @@ function tag(text: string): Uint8Array {
 
 /**
  * The 32 bytes before a signed user message. No transaction and no challenge begins with them.
- * @example const isUserMessage = USER_MESSAGE_TAG.every((byte, index) => bytes[index] === byte);
+ * @example const isUserMessage = USER_MESSAGE_TAG.every((byte, index) => message[index] === byte);
  */
 export const USER_MESSAGE_TAG: Uint8Array = tag("FLOW-V0.0-user");
 const ACCOUNT_PROOF_TAG = tag("FCL-ACCOUNT-PROOF-V0.0");
@@ -36,7 +36,9 @@ export interface AccountProof {
 
 /**
  * Returns the bytes that an account proof signs: domain tag and RLP, as FCL defines them.
- * @example const bytes = accountProofMessage({ appIdentifier, address, nonce });
+ * @example
+ * const nonce = "75f8587e5bd5f9dcc9909d0dae1f0ac5814458b2ae129620502cb936fde7120a";
+ * const bytes = accountProofMessage({ appIdentifier: "https://my-app.example", address, nonce });
  */
 export function accountProofMessage({ appIdentifier, address, nonce }: AccountProof): Uint8Array {
   if (!isHex(nonce) || nonce.length < 64) throw new TypeError("the nonce of an account proof has at least 32 bytes");
@@ -53,7 +55,7 @@ async function sign(client: CountersignClient, wallet: FclWallet, bytes: Uint8Ar
 /**
  * Signs a user message (hex) with this device's key. The key has weight 1: a verifier must compare it with
  * the account's keys, because `fcl.AppUtils.verifyUserSignatures` requires a weight of 999.
- * @example const signatures = await signUserMessage(client, wallet, message);
+ * @example const signatures = await signUserMessage(client, wallet, bytesToHex(message));
  */
 export const signUserMessage = (
   client: CountersignClient,

@@ -16,21 +16,34 @@ export interface Signable {
 
 /** A signature as FCL takes it. A passkey's has extension data (FLIP 264). */
 export interface CompositeSignature {
+  /** As FCL requires it. */
   f_type: "CompositeSignature";
+  /** As FCL requires it. */
   f_vsn: "1.0.0";
   /** `0x` and 16 hex digits. */
   addr: string;
+  /** The key's index in its account. */
   keyId: number;
+  /** Raw r||s, hex. */
   signature: string;
+  /** A passkey's: scheme byte and scheme data, hex. */
   extensionData?: string;
 }
 
 /** An account and key for a role of a transaction, as FCL's authorization functions return them. */
 export interface Authorization {
+  /** FCL's name of the key: address and key id. */
   tempId: string;
   /** 16 hex digits. */
   addr: string;
+  /** The key's index in its account. */
   keyId: number;
+  /**
+   * Signs a message that FCL has built.
+   * @example
+   * const { signingFunction } = await wallet.device();
+   * const { signature } = await signingFunction({ message: bytesToHex(payloadMessage(transaction)) });
+   */
   signingFunction(signable: Signable): Promise<CompositeSignature>;
 }
 
@@ -41,6 +54,7 @@ export type AuthorizationFunction = (account?: object) => Promise<Authorization>
 export interface FclWalletOptions {
   /** Signed in. */
   client: CountersignClient;
+  /** The network that the dApp uses. */
   network: ClientNetwork;
   /**
    * Called with the content before this device's key signs a transaction: an app's own dialog. A rejection
@@ -55,7 +69,7 @@ export interface FclWalletOptions {
 export interface FclWallet {
   /**
    * This device's key: proposer and first authorizer.
-   * @example await fcl.mutate({ cadence, proposer: wallet.device, payer: wallet.payer, authorizations });
+   * @example await fcl.mutate({ cadence, ...wallet.roles, proposer: wallet.device });
    */
   device: AuthorizationFunction;
   /**

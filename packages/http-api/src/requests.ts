@@ -40,14 +40,20 @@ const loginText = (max: number, description: string, example: string) =>
   optionalText(max).meta({ description, examples: [example] });
 
 /** A login at an identity provider. */
-export const Login = z.object({
-  method: LoginMethod,
-  token: requiredText(16_384).meta({ description: token, examples: [EXAMPLE_LOGIN_TOKEN] }),
-  provider: loginText(256, "A configured provider's name; needed where several could be meant.", "dev"),
-  redirectUri: loginText(2_048, "With a code: the redirect URI of the login.", "http://localhost:8080/callback"),
-  codeVerifier: loginText(128, "With a code: the verifier of PKCE.", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"),
-  nonce: loginText(256, "The nonce of the login; must be the token's.", "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"),
-});
+export const Login = z
+  .object({
+    method: LoginMethod,
+    token: requiredText(16_384).meta({ description: token, examples: [EXAMPLE_LOGIN_TOKEN] }),
+    provider: loginText(256, "A configured provider's name; needed where several could be meant.", "dev"),
+    redirectUri: loginText(2_048, "With a code: the redirect URI of the login.", "http://localhost:8080/callback"),
+    codeVerifier: loginText(128, "With a code: the verifier of PKCE.", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"),
+    nonce: loginText(
+      256,
+      "The nonce of the login; must be the token's.",
+      "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU",
+    ),
+  })
+  .meta({ description: "A login at an identity provider." });
 
 /** A login where AUTH_REQUIRE_LOGIN_TOKEN is false, in development. */
 export const OptionalLogin = Login.extend({
@@ -86,17 +92,19 @@ const attributes = {
 };
 
 /** The description that a device gives of itself when its key is registered. */
-export const DeviceAttributes = z.object({
-  pushToken: attributes.pushToken.default(""),
-  name: attributes.name.default(""),
-  osName: attributes.osName.default(""),
-  osVersion: attributes.osVersion.default(""),
-  deviceManufacturer: attributes.deviceManufacturer.default(""),
-  deviceModel: attributes.deviceModel.default(""),
-  lang: attributes.lang.default(""),
-  type: DeviceType.default("mobile"),
-  sdkVersion: attributes.sdkVersion.default(""),
-});
+export const DeviceAttributes = z
+  .object({
+    pushToken: attributes.pushToken.default(""),
+    name: attributes.name.default(""),
+    osName: attributes.osName.default(""),
+    osVersion: attributes.osVersion.default(""),
+    deviceManufacturer: attributes.deviceManufacturer.default(""),
+    deviceModel: attributes.deviceModel.default(""),
+    lang: attributes.lang.default(""),
+    type: DeviceType.default("mobile"),
+    sdkVersion: attributes.sdkVersion.default(""),
+  })
+  .meta({ description: "The description that a device gives of itself when its key is registered." });
 
 export const NewDevice = DeviceAttributes.extend({
   publicKey: optionalText().meta({

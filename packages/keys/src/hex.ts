@@ -1,7 +1,10 @@
-import { bytesToHex, hexToBytes as decode } from "@noble/hashes/utils.js";
+import { hexToBytes as decode, bytesToHex as encode } from "@noble/hashes/utils.js";
 
-/** Returns lower-case hex without prefix. */
-export { bytesToHex };
+/**
+ * Returns lower-case hex without prefix.
+ * @example bytesToHex(Uint8Array.of(0, 255)); // => "00ff"
+ */
+export const bytesToHex: (bytes: Uint8Array) => string = encode;
 
 const HEX = /^(?:0x)?(?:[0-9a-fA-F]{2})*$/;
 

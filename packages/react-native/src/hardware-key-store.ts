@@ -4,6 +4,9 @@ import { base64urlToBytes, bytesToBase64url, bytesToHex, canonicalPublicKey, par
 /**
  * The functions of `@sbaiahmed1/react-native-biometrics` that are used; another module can be given in their
  * form. EC256 keys are in the Secure Enclave, or in StrongBox where the phone has it, else in the TEE.
+ * @example
+ * import type { HardwareKeyStoreOptions } from "@countersign/react-native";
+ * const options: HardwareKeyStoreOptions = { module: biometrics, promptTitle: "Sign" };
  */
 export interface HardwareKeyModule {
   /** Creates a key; `publicKey` is the base64 of its SubjectPublicKeyInfo. */
@@ -53,18 +56,31 @@ export interface HardwareKeyStoreOptions {
 export interface HardwareKey extends DeviceKey {
   /**
    * Says where the key is; `unknown` where the module cannot say.
-   * @example if ((await key.security()) === "software") warn();
+   * @example
+   * const key = await hardwareKeyStore({ module: biometrics }).create();
+   * if ((await key.security()) === "software") show("This phone keeps keys in software");
    */
   security(): Promise<"hardware" | "software" | "unknown">;
   /**
    * Returns the platform's attestation for the app's own backend; undefined where there is none. The API of
    * the service has no field for it.
-   * @example const statement = await key.attestation(challenge);
+   * @example
+   * const key = await hardwareKeyStore({ module: biometrics }).create();
+   * const statement = await key.attestation(challenge);
    */
   attestation(challenge: Uint8Array): Promise<unknown>;
 }
 
-/** Thrown where the phone did not create a key or did not sign; the message is the module's. */
+/**
+ * Thrown where the phone did not create a key or did not sign; the message is the module's.
+ * @example
+ * const key = await hardwareKeyStore({ module: biometrics })
+ *   .create()
+ *   .catch((error) => {
+ *     if (error instanceof HardwareKeyError) return undefined;
+ *     throw error;
+ *   });
+ */
 export class HardwareKeyError extends Error {
   override readonly name = "HardwareKeyError";
 }

@@ -1,6 +1,9 @@
 import type { CredentialStore, Credentials } from "@countersign/client";
 
-/** The functions of `expo-secure-store` that are used. */
+/**
+ * The functions of `expo-secure-store` that are used.
+ * @example const store = secureCredentials(SecureStore, "my-app.session");
+ */
 export interface SecureTextStore {
   /** Returns a text, or null. */
   getItemAsync(key: string): Promise<string | null>;
@@ -13,7 +16,9 @@ export interface SecureTextStore {
 /**
  * Returns a store of the session's tokens in the phone's Keychain or Keystore. Changes are written in their
  * order.
- * @example const store = secureCredentials(SecureStore);
+ * @example
+ * const store = secureCredentials(SecureStore);
+ * const client = new CountersignClient({ baseUrl, deviceKey, store });
  */
 export function secureCredentials(module: SecureTextStore, name = "countersign.session"): CredentialStore {
   let last: Promise<unknown> = Promise.resolve();

@@ -177,8 +177,9 @@ export async function signUpPerson(stack: TestStack, phone: Phone = createPhone(
 
 /**
  * Enrolls a further phone of a person, approved by the first.
- *
- * @example const tablet = await secondPhone(stack, ada, createPhone(stack));
+ * @example
+ * const ada = await signUpPerson(stack);
+ * const tablet = await secondPhone(stack, ada, createPhone(stack));
  */
 export async function secondPhone<P extends Pick<Phone, "client">>(
   stack: TestStack,

@@ -11,6 +11,7 @@ export const baseUrl = "http://localhost:8080";
 export const message: Uint8Array = randomBytes(100);
 export const deviceKey = generateDeviceKey();
 export const newKey: PublicKey = generateDeviceKey();
+export const recoveryKey = generateDeviceKey();
 export const accounts = [{ serverKey: generateDeviceKey() as PublicKey, userKey: deviceKey as PublicKey }];
 export const cadence = "transaction(text: String) { prepare(account: &Account) {} }";
 export const args = [{ type: "String" as const, value: "hello" }];

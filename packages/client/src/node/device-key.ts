@@ -8,16 +8,27 @@ export type DeviceKeyJwk = JsonWebKey;
 
 /** A device key in the memory of a program, for tests, tools and the demo: phones keep theirs in hardware. */
 export interface NodeDeviceKey extends DeviceKey {
-  /** Returns the private key. It is the account's second factor: store it like a secret. */
+  /**
+   * Returns the private key. It is the account's second factor: store it like a secret.
+   * @example const secret = JSON.stringify(deviceKey.toJwk());
+   */
   toJwk(): DeviceKeyJwk;
 }
 
-/** Creates a key, P-256 by default. */
+/**
+ * Creates a key, P-256 by default.
+ * @example const deviceKey = generateDeviceKey();
+ */
 export function generateDeviceKey(algorithm: KeyAlgorithm = "ES256"): NodeDeviceKey {
   return fromPrivateKey(generateKeyPair(algorithm).privateKey);
 }
 
-/** Returns the key that `toJwk` exported. */
+/**
+ * Returns the key that `toJwk` exported.
+ * @example
+ * const copy = deviceKeyFromJwk(deviceKey.toJwk());
+ * copy.publicKey === deviceKey.publicKey; // => true
+ */
 export function deviceKeyFromJwk(jwk: DeviceKeyJwk): NodeDeviceKey {
   return fromPrivateKey(createPrivateKey({ format: "jwk", key: jwk }));
 }
