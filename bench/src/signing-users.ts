@@ -118,7 +118,7 @@ export function overStream(
     deadlineMs: 5000,
   });
   const stream = createCoalescer<SignRequest, SignAnswer>({
-    open: (batches, signal) => answersOf(client.signStream(messagesOf(batches), { signal })),
+    open: (batches, signal) => client.signStream(messagesOf(batches), { signal }),
     bytesOf: ({ transaction, paymaster, accessToken }) =>
       (transaction ?? paymaster)!.message.length + accessToken.length + 256,
   });
@@ -136,8 +136,4 @@ export function overStream(
 
 async function* messagesOf(batches: AsyncIterable<SignRequest[]>): AsyncGenerator<SignStreamRequest> {
   for await (const requests of batches) yield { requests };
-}
-
-async function* answersOf(messages: AsyncIterable<{ answers: SignAnswer[] }>) {
-  for await (const { answers } of messages) yield answers;
 }

@@ -34,7 +34,7 @@ export function createSigningStream(
   { deadlineMs, metrics }: SigningStreamOptions,
 ): Signing {
   const stream = createCoalescer<SignRequest, SignAnswer>({
-    open: (batches, signal) => answersOf(client.signStream(messagesOf(batches), { signal })),
+    open: (batches, signal) => client.signStream(messagesOf(batches), { signal }),
     bytesOf: ({ transaction, paymaster, accessToken }) =>
       (transaction ?? paymaster)!.message.length + accessToken.length + OTHER_BYTES,
   });
@@ -63,10 +63,6 @@ export function createSigningStream(
 
 async function* messagesOf(batches: AsyncIterable<SignRequest[]>) {
   for await (const requests of batches) yield { requests };
-}
-
-async function* answersOf(messages: AsyncIterable<{ answers: SignAnswer[] }>) {
-  for await (const { answers } of messages) yield answers;
 }
 
 function errorOf(refusal: Refusal | undefined): AppError {

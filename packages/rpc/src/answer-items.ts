@@ -8,19 +8,28 @@ import { MAX_ITEMS_PER_MESSAGE, takeMessage } from "./message-size.ts";
  */
 const CONCURRENCY = 512;
 
+/** `readUntil`: not 0 where the process stops and has read the items up to this id only. */
+interface AnswersMessage<Answer> {
+  answers: Answer[];
+  readUntil: number;
+}
+
 /**
  * Answers the items of a coalescer: works on all of them at once and yields answers as they become ready, in
  * any order. The answers of one turn of the event loop share a message, as far as they fit (`bytesOf`).
- * When the process stops, the items that were read are answered and the stream ends. `work` must not reject.
+ * When the process stops, it says which items it has read, so that the others need not wait for the slowest
+ * of these; they are answered and the stream ends. `work` must not reject.
  */
-export async function* answerItems<Item, Answer>(
+export async function* answerItems<Item extends { id: number }, Answer>(
   messages: AsyncIterable<readonly Item[]>,
   call: Pick<CallContext, "draining">,
   work: (item: Item) => Promise<Answer>,
   bytesOf: (answer: Answer) => number,
-): AsyncGenerator<Answer[]> {
+): AsyncGenerator<AnswersMessage<Answer>> {
   let running = 0;
   const ready: Answer[] = [];
+  let lastRead = 0;
+  let readUntil = 0;
   let ended = false;
   let failure: unknown;
   let wake: (() => void) | undefined;
@@ -51,9 +60,14 @@ export async function* answerItems<Item, Answer>(
   const read = async () => {
     for (;;) {
       const next = await nextMessage();
-      if (next === undefined || next.done) return;
+      if (next === undefined) {
+        readUntil = lastRead;
+        return;
+      }
+      if (next.done) return;
       if (next.value.length > MAX_ITEMS_PER_MESSAGE) throw new AppError("InvalidRequest");
       running += next.value.length;
+      lastRead = next.value.at(-1)?.id ?? lastRead;
       for (const item of next.value) void work(item).then(done);
       while (running >= CONCURRENCY) {
         await new Promise<void>((resolve) => {
@@ -73,7 +87,10 @@ export async function* answerItems<Item, Answer>(
     });
 
   for (;;) {
-    if (ready.length > 0) yield takeMessage(ready, bytesOf);
+    if (readUntil > 0) {
+      yield { answers: [], readUntil };
+      readUntil = 0;
+    } else if (ready.length > 0) yield { answers: takeMessage(ready, bytesOf), readUntil: 0 };
     else if (ended && running === 0) break;
     else {
       await new Promise<void>((resolve) => {

@@ -16,7 +16,7 @@ const OTHER_BYTES = 512;
  */
 export function createCallsClient(open: OpenCallsStream) {
   const coalescer = createCoalescer<Call, Answer>({
-    open: (batches, signal) => answersOf(open(messagesOf(batches), { signal })),
+    open: (batches, signal) => open(messagesOf(batches), { signal }),
     bytesOf: ({ request, accessToken }) => request.length + accessToken.length + OTHER_BYTES,
     // The server must not work longer than the caller waits.
     setTimeLeft(call, leftMs) {
@@ -49,8 +49,4 @@ export function createCallsClient(open: OpenCallsStream) {
 
 async function* messagesOf(batches: AsyncIterable<Call[]>) {
   for await (const calls of batches) yield { calls };
-}
-
-async function* answersOf(messages: AsyncIterable<StreamResponse>) {
-  for await (const { answers } of messages) yield answers;
 }

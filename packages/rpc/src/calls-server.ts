@@ -122,7 +122,7 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
       for (const call of streamCalls.all()) call.stop();
     });
     const work = (call: Call) => answer(new StreamedCall(auth, call, streamCalls), call);
-    for await (const answers of answerItems(callsOf(messages), outer, work, bytesOf)) yield { answers };
+    yield* answerItems(callsOf(messages), outer, work, bytesOf);
   };
   return { stream };
 }

@@ -18,6 +18,7 @@ const methodOf = (path: string, bytes: number) =>
 /** Returns the server's answer to each of these calls. */
 const answersTo = (calls: readonly { id: number }[]) => ({
   answers: calls.map(({ id }) => ({ id, response: Buffer.alloc(0) })),
+  readUntil: 0,
 });
 
 it("gives a call that is sent again only the time that its caller still waits", async () => {
@@ -55,6 +56,37 @@ it("many large calls at once make several messages, none of them too large for t
   expect(new Set(await Promise.all(calls))).toEqual(new Set(["answer"]));
   client.close();
   expect(Math.max(...sizes)).toBeLessThan(MAX_MESSAGE_BYTES);
+});
+
+it("sends calls that a stopping server has not read elsewhere at once, while it answers those that it has read", async () => {
+  const method = methodOf("/account.v1.Accounts/GetAccount", 0);
+  const isAnswered = Promise.withResolvers<void>();
+  const streams: string[][] = [];
+  const client = createCallsClient(async function* (messages) {
+    const requests: string[] = [];
+    const isFirst = streams.push(requests) === 1;
+    for await (const { calls } of messages) {
+      requests.push(...calls.map(({ requestId }) => requestId));
+      if (!isFirst) yield answersTo(calls);
+      else if (requests.length === 2) {
+        yield { answers: [], readUntil: calls[0]!.id - 1 };
+        await isAnswered.promise;
+        yield answersTo([{ id: calls[0]!.id - 1 }]);
+        return;
+      }
+    }
+  });
+  const send = (requestId: string) => client.send(method, {}, { ...metadata, requestId, deadline: Date.now() + 5_000 });
+  const slow = send("slow");
+  await sleep(10);
+  expect(await Promise.all([send("unread"), sleep(20).then(() => send("later"))])).toEqual(["answer", "answer"]);
+  isAnswered.resolve();
+  expect(await slow).toBe("answer");
+  expect(streams).toEqual([
+    ["slow", "unread"],
+    ["unread", "later"],
+  ]);
+  client.close();
 });
 
 /** Returns a client whose stream takes one message, and the others when `open` is called. */

@@ -6,7 +6,13 @@ import { takeMessage } from "./message-size.ts";
 export type OpenStream<Item, Answer> = (
   messages: AsyncIterable<Item[]>,
   signal: AbortSignal,
-) => AsyncIterable<readonly Answer[]>;
+) => AsyncIterable<AnswersMessage<Answer>>;
+
+/** `readUntil`: not 0 where the other side stops and has read the items up to this id only. */
+interface AnswersMessage<Answer> {
+  answers: readonly Answer[];
+  readUntil?: number;
+}
 
 export interface CoalescerOptions<Item, Answer> {
   open: OpenStream<Item, Answer>;
@@ -73,8 +79,12 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
    * without an error, these are all that wait, since it has answered all that it read (answer-items.ts). If
    * the stream broke, these are only the items that were not handed to grpc-js; any other may have been read.
    */
-  run(again: (entry: Entry<Item, Answer>) => void, ended: () => void): void {
-    void this.#read().then(
+  run(again: (entry: Entry<Item, Answer>) => void, stopped: () => void, ended: () => void): void {
+    const leave = (readUntil: number): void => {
+      stopped();
+      for (const entry of this.#takeUnread(readUntil)) again(entry);
+    };
+    void this.#read(leave).then(
       () => {
         ended();
         for (const entry of this.#unanswered.all()) again(entry);
@@ -121,10 +131,19 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
     return any;
   }
 
-  async #read(): Promise<void> {
-    for await (const answers of this.#options.open(this.#messages(), this.#abort.signal)) {
+  async #read(leave: (readUntil: number) => void): Promise<void> {
+    for await (const { answers, readUntil = 0 } of this.#options.open(this.#messages(), this.#abort.signal)) {
       for (const answer of answers) this.#unanswered.take(answer.id)?.resolve(answer);
+      if (readUntil > 0) leave(readUntil);
     }
+  }
+
+  /** Takes the items after those that the other side has read. */
+  #takeUnread(readUntil: number): Entry<Item, Answer>[] {
+    this.#outgoing.length = 0;
+    const unread = this.#unanswered.all().filter(({ id }) => id > readUntil);
+    for (const { id } of unread) this.#unanswered.take(id);
+    return unread;
   }
 
   /**
@@ -199,10 +218,14 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
     current = opened;
     lanes.add(opened);
     sweeping ??= setInterval(sweep, SWEEP_MS).unref();
-    opened.run(enqueue, () => {
-      retire(opened);
-      lanes.delete(opened);
-    });
+    opened.run(
+      enqueue,
+      () => retire(opened),
+      () => {
+        retire(opened);
+        lanes.delete(opened);
+      },
+    );
     return opened;
   };
   const enqueue = (entry: Entry<Item, Answer>): void => {

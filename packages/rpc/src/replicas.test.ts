@@ -113,6 +113,49 @@ test.each([{ coalesce: false }, { coalesce: true }])(
   30_000,
 );
 
+test("a replica that stops with a slow call keeps no other call waiting", async () => {
+  const authority = await createAuthority();
+  const tls = await authority.issue("account");
+  const isSlow = Promise.withResolvers<number>();
+  const finish = Promise.withResolvers<void>();
+  const unused = (async () => undefined) as never;
+  const replicas = [0, 1].map((index) => {
+    const running = testServer(tls, { ...rpcs, ...calls });
+    const getAccount = async ({ accountId }: { accountId: string }) => {
+      if (accountId === "slow") {
+        isSlow.resolve(index);
+        await finish.promise;
+      }
+      return GetAccountResponse.create();
+    };
+    running.server.add(AccountsService, {
+      deployAccount: unused,
+      cancelDeployment: unused,
+      getAccount,
+      getMe: unused,
+      linkParent: unused,
+    });
+    return running;
+  });
+  const addresses = await Promise.all(replicas.map((replica) => replica.listen()));
+  const client = createRpcClient(AccountsService, {
+    address: addresses.join(","),
+    tls: await authority.issue("gateway"),
+    serverName: "account",
+    deadlineMs: 3_000,
+    coalesce: true,
+  });
+  const ask = (accountId: string) => client.getAccount({ accountId, chainName: "c" });
+  const slow = ask("slow");
+  const stopping = await isSlow.promise;
+  const stopped = replicas[stopping]!.server.stop(5_000);
+  for (let i = 0; i < 5; i += 1) await ask("quick");
+  finish.resolve();
+  await Promise.all([slow, stopped]);
+  client.close();
+  await replicas[1 - stopping]!.server.stop(0);
+});
+
 test("all clients of a channel use one connection", async () => {
   const authority = await createAuthority();
   const { server, listen } = testServer(await authority.issue("account"), rpcs);

@@ -52,7 +52,7 @@ export const signingRpcs = (
   async *signStream(messages, call) {
     const work = (request: SignRequest) =>
       answer({ signTransaction, signPaymaster }, verifier, { metrics, logger }, request, call);
-    for await (const answers of answerItems(requestsOf(messages), call, work, bytesOf)) yield { answers };
+    for await (const { answers } of answerItems(requestsOf(messages), call, work, bytesOf)) yield { answers };
   },
 });
 
