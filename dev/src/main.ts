@@ -22,10 +22,10 @@ const commands: Command[] = [
     run: async ({ values }) => (await import("./start.ts")).start(values),
   }),
   command({
-    usage: "demo",
+    usage: "demo -- [--state-dir <folder>]",
     about: "Plays a phone against the running stack.",
-    options: {},
-    run: async () => (await import("./demo.ts")).demo(),
+    options: stateDir,
+    run: async ({ values }) => (await import("./demo.ts")).demo(values["state-dir"]),
   }),
   passingOn(
     "countersign -- <command>",

@@ -1,36 +1,30 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "@countersign/build/paths.ts";
+import { createInterface } from "node:readline";
+import { localApps } from "@countersign/local-stack/local-apps.ts";
+import { freePorts } from "@countersign/local-stack/ports.ts";
+import { TEST_APP } from "@countersign/local-stack/testing/test-app.ts";
 import type { Page } from "playwright-core";
-import { build } from "vite";
 import { expect, it } from "vitest";
 import { addAuthenticator, openBrowser } from "../e2e/browser.ts";
 import { newEmail, stack } from "../support/person.ts";
 import { blocksOf } from "./blocks.ts";
+import { inEmptyFolder } from "./empty-folder.ts";
 
-/** Bundles a page's blocks as its reader does; returns the files by their paths. */
-async function bundle(page: string): Promise<Map<string, string>> {
-  const folder = join(root, ".local/docs-pages", page);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const textOf = (language: string) =>
+const { origin } = localApps([TEST_APP])[0]!;
+
+/** Writes a page's files as its reader does, for the addresses of this test's stack. */
+function writeFiles(page: string, app: string): void {
+  const textOf = (wanted: string) =>
     blocksOf(page)
-      .filter((block) => block.language === language)
-      .map(({ text }) => text)
-      .join("\n");
-  const program = textOf("ts")
-    .replaceAll("http://localhost:8080", stack.gateway)
-    .replaceAll("http://localhost:9000", stack.identityProvider.issuer);
-  writeFileSync(join(folder, "index.html"), textOf("html"));
-  writeFileSync(join(folder, "app.ts"), program);
-  const built = await build({ root: folder, configFile: false, logLevel: "error", build: { write: false } });
-  const { output } = (Array.isArray(built) ? built[0] : built) as {
-    output: { fileName: string; code?: string; source?: string | Uint8Array }[];
-  };
-  return new Map(output.map(({ fileName, code, source }) => [`/${fileName}`, code ?? String(source)]));
+      .flatMap(({ language, text }) => (language === wanted ? [text] : []))
+      .join("\n")
+      .replaceAll("http://localhost:8080", stack.gateway)
+      .replaceAll("http://localhost:9000", stack.identityProvider.issuer);
+  writeFileSync(join(app, "index.html"), textOf("html"));
+  writeFileSync(join(app, "app.ts"), textOf("ts"));
 }
 
 async function logIn(page: Page): Promise<void> {
@@ -41,31 +35,42 @@ async function logIn(page: Page): Promise<void> {
   if (await allow.isVisible()) await allow.click();
 }
 
-it("the page of docs/web.md signs a person up with a passkey and has a transaction sealed", {
-  timeout: 120_000,
-}, async () => {
-  const files = await bundle("web");
-  const server = createServer(({ url = "" }, response) => {
-    const { pathname } = new URL(url, "http://localhost");
-    const path = pathname === "/" ? "/index.html" : pathname;
-    const type = path.endsWith(".js") ? "text/javascript" : "text/html";
-    response.writeHead(files.has(path) ? 200 : 404, { "content-type": type }).end(files.get(path));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  // The page takes the place of the example page, whose origin the stack knows.
-  const { origin, host } = new URL(stack.webWallet!);
+/** Signs a person up in the page at `port`, which the browser believes to be at the documented address. */
+async function signUpInPage(port: number): Promise<void> {
+  const { host } = new URL(origin);
   const browser = await openBrowser([`--host-resolver-rules=MAP ${host} 127.0.0.1:${port}`]);
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(error.message));
-  await addAuthenticator(context, page);
-  await page.goto(`${origin}/`);
-  await page.locator("button").click();
-  await logIn(page);
-  await page.locator("output", { hasText: /^Sealed: [0-9a-f]{64}$/ }).waitFor({ timeout: 60_000 });
-  expect(complaints).toEqual([]);
-  await browser.close();
-  server.close();
+  try {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on("pageerror", (error) => complaints.push(error.message));
+    await addAuthenticator(context, page);
+    await page.goto(`${origin}/`);
+    await page.locator("button").click();
+    await logIn(page);
+    await page.locator("output", { hasText: /^Sealed: [0-9a-f]{64}$/ }).waitFor({ timeout: 60_000 });
+    expect(complaints).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+}
+
+it("docs/web.md leads from an empty folder to a page that signs up with a passkey and seals a transaction", {
+  timeout: 600_000,
+}, async () => {
+  await inEmptyFolder("web", `npm start -- --app ${origin}`, async (app) => {
+    writeFiles("web", app);
+    const [port] = await freePorts(1);
+    // The page's `npx vite`, at a port of its own.
+    const vite = ["vite", "--host", "127.0.0.1", "--port", String(port), "--strictPort"];
+    const server = spawn("npx", vite, { cwd: app, detached: true, stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      for await (const line of createInterface({ input: server.stdout })) if (line.includes("Local:")) break;
+      await signUpInPage(port!);
+    } finally {
+      const ended = once(server, "exit");
+      process.kill(-server.pid!, "SIGTERM");
+      await ended;
+    }
+  });
 });

@@ -75,6 +75,7 @@ it.each(programPages.filter((page) => !BROWSER_PAGES.includes(page)))(
       for (const expected of prints) expect(printed).toMatch(expected);
     } finally {
       print.mockRestore();
+      vi.unstubAllGlobals();
     }
   },
 );
