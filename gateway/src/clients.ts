@@ -15,6 +15,7 @@ import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
+import { UserMessagesService } from "@countersign/proto/signer/v1/user_messages.ts";
 import { createRpcChannel, type RpcChannel } from "@countersign/rpc";
 import type { Metrics } from "@countersign/runtime";
 import { createSigningStream } from "./clients/signing-stream.ts";
@@ -65,6 +66,7 @@ export function createClients(
     serverKeys: account.client(ServerKeysService),
     information: signer.client(InformationService),
     signing,
+    userMessages: signer.client(UserMessagesService),
     close: () => {
       for (const client of open) client.close();
     },

@@ -1,10 +1,11 @@
 import { CountersignClient, type Passkey } from "@countersign/client";
-import { fclWallet, USER_MESSAGE_TAG, useCountersign } from "@countersign/fcl";
-import { verifySignature } from "@countersign/keys/node";
+import { type FclWalletOptions, fclWallet, useCountersign } from "@countersign/fcl";
+import { USER_MESSAGE_TAG } from "@countersign/flow";
 import { simulatedPasskey } from "@countersign/keys/testing";
 import * as fcl from "@onflow/fcl";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { chain, chainName, logIn, newEmail, signUpPerson, stack } from "../support/person.ts";
+import { deployFclCrypto } from "./fcl-crypto.ts";
 
 const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const CADENCE =
@@ -67,31 +68,101 @@ it("a wallet signs no bytes that are no transaction, and nothing that the person
   expect(sign).not.toHaveBeenCalled();
 });
 
-it("after useCountersign, a dApp that knows only FCL signs in, proves the account, signs and sends", async () => {
-  const { client, address, deviceKey } = await signUpPerson();
-  const nonce = "75".repeat(32);
-  const appIdentifier = "http://localhost:5173";
+/** The user of FCL, with the account proof that its sign-in has asked for. */
+interface User {
+  addr: string;
+  loggedIn: boolean;
+  services: { type: string; data?: { address: string; nonce: string; signatures: fcl.Signature[] } }[];
+}
+const nonce = "75".repeat(32);
+const origin = "http://localhost:5173";
+const hexOf = (text: string) => Buffer.from(text).toString("hex");
+
+/** Signs in to FCL; returns the user and the account proof. */
+async function signInToFcl({ client, confirm }: Pick<FclWalletOptions, "client" | "confirm">) {
   await fcl.config({ "fcl.accountProof.resolver": async () => ({ nonce }) });
-  const service = useCountersign(fcl, { client, network });
-  const user = (await fcl.authenticate({ service })) as {
-    addr: string;
-    loggedIn: boolean;
-    services: { type: string; data?: { signatures: { keyId: number; signature: string; addr: string }[] } }[];
-  };
-  expect(user).toMatchObject({ addr: `0x${address}`, loggedIn: true });
+  const user = (await fcl.authenticate({ service: useCountersign(fcl, { client, network, confirm }) })) as User;
+  const proof = user.services?.find(({ type }) => type === "account-proof")?.data;
+  return { user, proof: proof! };
+}
 
-  const proof = user.services.find(({ type }) => type === "account-proof")!.data!.signatures;
-  const proven = fcl.WalletUtils.encodeAccountProof({ address, nonce, appIdentifier });
-  const signatureOf = ([signed]: { signature: string }[]) => Buffer.from(signed!.signature, "hex");
-  expect(verifySignature(deviceKey, Buffer.from(proven, "hex"), signatureOf(proof))).toBe(true);
+describe("after useCountersign, a dApp that knows only FCL", () => {
+  let contract: { fclCryptoContract: string };
+  beforeAll(async () => {
+    contract = await deployFclCrypto();
+  });
+  afterEach(() => fcl.unauthenticate());
 
-  const message = Buffer.from("I agree").toString("hex");
-  const signatures = await fcl.currentUser.signUserMessage(message);
-  expect(signatures).toMatchObject([{ addr: expect.stringContaining(address), keyId: 1 }]);
-  const signed = Buffer.concat([USER_MESSAGE_TAG, Buffer.from("I agree")]);
-  expect(verifySignature(deviceKey, signed, signatureOf(signatures))).toBe(true);
+  const isSigned = (text: string, signatures: fcl.Signature[]) =>
+    fcl.AppUtils.verifyUserSignatures(hexOf(text), signatures, contract);
+  const isProven = (app: string, proof: { address: string; nonce: string; signatures: fcl.Signature[] }) =>
+    fcl.AppUtils.verifyAccountProof(app, proof, contract);
 
-  const id = await fcl.mutate(transaction);
-  expect(await fcl.tx(id).onceSealed()).toMatchObject({ statusCode: 0, errorMessage: "" });
-  fcl.unauthenticate();
+  it("signs in and sends", async () => {
+    const { client, address } = await signUpPerson();
+    const { user } = await signInToFcl({ client });
+    expect(user).toMatchObject({ addr: `0x${address}`, loggedIn: true });
+    const id = await fcl.mutate(transaction);
+    expect(await fcl.tx(id).onceSealed()).toMatchObject({ statusCode: 0, errorMessage: "" });
+  });
+
+  it("proves the account, to this app and with this nonce only", async () => {
+    const [{ client, address }, other] = await Promise.all([signUpPerson(), signUpPerson()]);
+    const { proof } = await signInToFcl({ client });
+    expect(proof.signatures.map(({ keyId }) => keyId)).toEqual([1, 0]);
+    expect(await isProven(origin, { ...proof, address: `0x${address}` })).toBe(true);
+    const [device] = proof.signatures;
+    expect(await isProven(origin, { ...proof, signatures: [device!] })).toBe(false);
+    expect(await isProven("https://dapp.example", proof)).toBe(false);
+    expect(await isProven(origin, { ...proof, nonce: "76".repeat(32) })).toBe(false);
+    const theirs = proof.signatures.map((each) => ({ ...each, addr: `0x${other.address}` }));
+    expect(await isProven(origin, { ...proof, address: `0x${other.address}`, signatures: theirs })).toBe(false);
+    // The tags differ: a proof is no user message.
+    const encoded = fcl.WalletUtils.encodeAccountProof({ address, nonce, appIdentifier: origin });
+    const content = encoded.slice(64);
+    expect(await fcl.AppUtils.verifyUserSignatures(content, proof.signatures, contract)).toBe(false);
+  });
+
+  it("gets a text signed, by device and server, and no other text", async () => {
+    const { client } = await signUpPerson();
+    await signInToFcl({ client });
+    const signatures = (await fcl.currentUser.signUserMessage(hexOf("I agree"))) as fcl.Signature[];
+    expect(signatures.map(({ keyId }) => keyId)).toEqual([1, 0]);
+    expect(await isSigned("I agree", signatures)).toBe(true);
+    expect(await isSigned("I disagree", signatures)).toBe(false);
+    const [device, server] = signatures;
+    expect(await isSigned("I agree", [device!])).toBe(false);
+    expect(await isSigned("I agree", [device!, device!])).toBe(false);
+    expect(await isSigned("I agree", [device!, { ...server!, signature: device!.signature }])).toBe(false);
+  });
+
+  it("gets both of a passkey's user, by the server's signature", async () => {
+    const client = new CountersignClient({ baseUrl: stack.gateway, deviceKey: passkeyOf(simulatedPasskey()) });
+    await client.signUp({ login: await logIn(newEmail()), chainName });
+    const { proof } = await signInToFcl({ client });
+    expect(await isProven(origin, proof)).toBe(true);
+    const signatures = (await fcl.currentUser.signUserMessage(hexOf("I agree"))) as fcl.Signature[];
+    expect(await isSigned("I agree", signatures)).toBe(true);
+    expect([...proof.signatures, ...signatures].map(({ keyId }) => keyId)).toEqual([0, 0]);
+  });
+
+  it("gets nothing that the person refuses, or could not read", async () => {
+    const { client, deviceKey, address } = await signUpPerson();
+    const confirm = vi.fn();
+    await signInToFcl({ client, confirm });
+    const shown = { address: `0x${address}`, chainName, text: expect.stringContaining(address) };
+    expect(confirm).toHaveBeenLastCalledWith({ kind: "account-proof", appIdentifier: origin, nonce, ...shown });
+    await fcl.currentUser.signUserMessage(hexOf("I agree"));
+    expect(confirm).toHaveBeenLastCalledWith({ kind: "user-message", message: "I agree", ...shown });
+
+    const sign = vi.spyOn(deviceKey, "sign");
+    confirm.mockRejectedValue(new Error("the person said no"));
+    await fcl.currentUser.signUserMessage(hexOf("I agree")).catch(() => {});
+    for (const bytes of ["ff".repeat(40), "61".repeat(32), hexOf("pay \u202e1")]) {
+      await fcl.currentUser.signUserMessage(bytes).catch(() => {});
+    }
+    fcl.unauthenticate();
+    expect((await signInToFcl({ client, confirm })).user.loggedIn).not.toBe(true);
+    expect(sign).not.toHaveBeenCalled();
+  });
 });

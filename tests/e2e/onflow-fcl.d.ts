@@ -5,8 +5,19 @@ declare module "@onflow/fcl" {
   export function tx(id: string): { onceSealed(): Promise<{ statusCode: number; errorMessage: string }> };
   export function authenticate(options: { service: object }): Promise<unknown>;
   export function unauthenticate(): void;
-  export const currentUser: {
-    signUserMessage(message: string): Promise<{ addr: string; keyId: number; signature: string }[]>;
+  export interface Signature {
+    addr: string;
+    keyId: number;
+    signature: string;
+  }
+  export const currentUser: { signUserMessage(message: string): Promise<Signature[] | string> };
+  export const AppUtils: {
+    verifyUserSignatures(message: string, signatures: Signature[], options: object): Promise<boolean>;
+    verifyAccountProof(
+      appIdentifier: string,
+      proof: { address: string; nonce: string; signatures: Signature[] },
+      options: object,
+    ): Promise<boolean>;
   };
   export const pluginRegistry: { add(plugin: object): void };
   export const WalletUtils: {

@@ -13,13 +13,14 @@ import { type RouteOptions, signInRoutes } from "./sign-in.ts";
 import { signUpRoutes } from "./sign-up.ts";
 import { timeLockRoutes } from "./time-locks.ts";
 import { twoFactorRoutes } from "./two-factor.ts";
+import { userMessageRoutes } from "./user-messages.ts";
 
 /**
  * Returns the table of all routes: the router, the validation and the OpenAPI document are made from it.
  * Express compares a path with one route after the other, so those that are called most come first.
  */
 export const createRoutes = (services: Services, options: RouteOptions): Route[] => [
-  ...tagged("Signing", signRoutes(services)),
+  ...tagged("Signing", signRoutes(services), userMessageRoutes(services)),
   ...tagged("Account", accountRoutes(services)),
   ...tagged("Auth", signInRoutes(services, options), sessionRoutes(services), signUpRoutes(services)),
   ...tagged("Enrollment", newDeviceRoutes(services), twoFactorRoutes(services)),

@@ -1,11 +1,11 @@
 import type { Reason } from "@countersign/core";
 import { optionalText } from "@countersign/http-api/requests.ts";
 import { CompositeSignature, Template } from "@countersign/http-api/resources.ts";
-import type { Signature } from "@countersign/proto/signer/v1/signing.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
-import { hexBytes, toHex } from "../http/fields.ts";
+import { hexBytes } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
+import { toSignature } from "./mapping/signature.ts";
 import { DEADLINES, once, repeatable } from "./rpc.ts";
 
 const errors: Reason[] = [
@@ -20,6 +20,10 @@ const errors: Reason[] = [
   "TimeLockRequired",
   "TimeLockCancelled",
 ];
+
+export const SignatureResponse = z
+  .object({ signature: CompositeSignature })
+  .meta({ id: "SignatureResponse", description: "The signature over the message." });
 
 const signing = {
   method: "post",
@@ -37,9 +41,7 @@ const signing = {
       })
       .meta({ id: "SignRequest", description: "The message to sign." }),
   },
-  response: z
-    .object({ signature: CompositeSignature })
-    .meta({ id: "SignatureResponse", description: "The signature over the message." }),
+  response: SignatureResponse,
   errors,
 } as const;
 
@@ -102,9 +104,3 @@ export const signRoutes = ({ signing: signer, information }: Services): Untagged
     },
   }),
 ];
-
-const toSignature = (signature: Signature | undefined): CompositeSignature => ({
-  addr: `0x${toHex(signature?.address)}`,
-  keyId: signature?.keyId ?? 0,
-  signature: toHex(signature?.signature),
-});

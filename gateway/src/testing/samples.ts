@@ -102,6 +102,8 @@ const key = {
 
 const signature = { address: Buffer.from("01cf0e2f2f715450", "hex"), keyId: 2, signature: Buffer.alloc(64, 0xab) };
 
+const userSignature = { address: "0x01cf0e2f2f715450", signature: "ab".repeat(64) };
+
 const twoFactor = "/device/v1/2fa/0197a1b2-0000-7000-8000-000000000003";
 const login = { method: "id_token_channel", token: "an-id-token", chainName: "flow-emulator" };
 
@@ -137,6 +139,8 @@ export const GOOD_REQUESTS: Record<string, { path?: string; body?: Record<string
   rotateServerKey: { body: { chainName: "flow-emulator", message: "464c4f57", signature: "ab".repeat(64) } },
   signTransaction: { body: { message: "464c4f57" } },
   signPaymaster: { body: { message: "464c4f57" } },
+  signUserMessage: { body: { ...userSignature, message: "492061677265652e" } },
+  signAccountProof: { body: { ...userSignature, appIdentifier: "https://dapp.example", nonce: "75".repeat(32) } },
 };
 
 /** Bodies with one wrong type each, and the pointer that must name it. */
@@ -187,6 +191,14 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
   ["rotateServerKey", { ...GOOD_REQUESTS.rotateServerKey!.body, extensionData: "" }, "/extensionData"],
   ["signTransaction", { message: "0x123" }, "/message"],
   ["signPaymaster", { message: { hex: "00" } }, "/message"],
+  ["signUserMessage", { ...GOOD_REQUESTS.signUserMessage!.body, message: "0x" }, "/message"],
+  ["signUserMessage", { ...GOOD_REQUESTS.signUserMessage!.body, message: "41".repeat(4_097) }, "/message"],
+  ["signUserMessage", { ...GOOD_REQUESTS.signUserMessage!.body, signature: "ab".repeat(63) }, "/signature"],
+  ["signUserMessage", { ...GOOD_REQUESTS.signUserMessage!.body, address: "0x01" }, "/address"],
+  ["signUserMessage", { ...GOOD_REQUESTS.signUserMessage!.body, extensionData: "" }, "/extensionData"],
+  ["signAccountProof", { ...GOOD_REQUESTS.signAccountProof!.body, appIdentifier: "" }, "/appIdentifier"],
+  ["signAccountProof", { ...GOOD_REQUESTS.signAccountProof!.body, nonce: "75".repeat(31) }, "/nonce"],
+  ["signAccountProof", { ...GOOD_REQUESTS.signAccountProof!.body, signature: null }, "/signature"],
 ];
 
 /** The milliseconds that an operation has, where they are not those of most operations. */
@@ -319,5 +331,9 @@ export const ANSWERS: Answers = {
   signing: {
     signTransaction: { signature, audit: undefined },
     signPaymaster: { signature, audit: undefined },
+  },
+  userMessages: {
+    signUserMessage: { signature, audit: undefined },
+    signAccountProof: { signature, audit: undefined },
   },
 };

@@ -5,7 +5,7 @@ import {
   createAccessApi,
   type HybridCustodyNetwork,
 } from "@countersign/flow";
-import type { CountersignClient } from "./countersign-client.ts";
+import type { Account } from "./resources.ts";
 
 /** The chain's facts that a client needs. */
 export interface ClientNetwork {
@@ -35,7 +35,7 @@ export const accessOf = ({ network, accessApi }: AccessOptions): AccessApi =>
 export const plainAddress = (address: string): string => address.replace(/^0x/i, "").toLowerCase();
 
 /** Returns the account's address on a chain, with 0x. */
-export async function cadenceAddress(client: CountersignClient, chainName: string): Promise<string> {
+export async function cadenceAddress(client: { me(): Promise<Account> }, chainName: string): Promise<string> {
   const { addresses } = await client.me();
   const found = addresses.find((entry) => entry.chainName === chainName && entry.chainType === "cadence");
   if (!found) throw new Error(`the account has no address on ${chainName} yet`);

@@ -27,6 +27,7 @@ const namesOf = (script: string) => describeTransaction(payload({ script }), net
 describe("the description of a transaction", () => {
   it("has script, arguments, accounts, payer and network, and says them in English", () => {
     expect(describeTransaction(payload(), network)).toEqual({
+      kind: "transaction",
       template: undefined,
       change: undefined,
       script: payload().script,

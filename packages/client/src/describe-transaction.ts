@@ -24,6 +24,8 @@ export interface DescribedArgument {
  * is read from the signed bytes, none from a claim about them.
  */
 export interface TransactionDescription {
+  /** Neither a user message nor an account proof. */
+  kind: "transaction";
   /** The template, where the script is exactly one of the service's; else undefined, for a custom script. */
   template: TemplateName | undefined;
   /** The template's change with its typed arguments; undefined for a custom script. */
@@ -97,6 +99,7 @@ export function describeTransaction(
   const isOwn = authorizers.includes(payer!);
   const paidBy = isOwn ? "account" : payer === withPrefix(paymaster) ? "paymaster" : "other";
   const description = {
+    kind: "transaction",
     template: change?.template,
     change,
     script: payload.script,

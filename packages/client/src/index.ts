@@ -66,6 +66,13 @@ export type { ChallengeOptions, SignUpOptions } from "./sign-in.ts";
 export { signTransaction } from "./sign-transaction.ts";
 export { signMessageWith } from "./user-key.ts";
 export {
+  type AccountProofDescription,
+  describeAccountProof,
+  describeUserMessage,
+  type SignUserMessageOptions,
+  type UserMessageDescription,
+} from "./user-message.ts";
+export {
   type SentTransaction,
   TransactionFailedError,
   type TransactionStep,

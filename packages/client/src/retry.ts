@@ -53,6 +53,8 @@ export const RETRY_RULES = {
   events: "wait",
   signTransaction: "once",
   signPaymaster: "once",
+  signUserMessage: "once",
+  signAccountProof: "once",
   /** To the chain: the same bytes again until the signal aborts, since they run once. */
   submitTransaction: "wait",
   /** Of a transaction's result. */

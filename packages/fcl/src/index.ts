@@ -1,5 +1,4 @@
 export { type Fcl, type FclPlugin, type FclUser, useCountersign } from "./plugin.ts";
-export { accountProofMessage, signUserMessage, USER_MESSAGE_TAG } from "./user-message.ts";
 export {
   type Authorization,
   type CompositeSignature,
@@ -7,4 +6,5 @@ export {
   type FclWalletOptions,
   fclWallet,
   type Signable,
+  type SigningDescription,
 } from "./wallet.ts";

@@ -1,4 +1,3 @@
-import { signAccountProof, signUserMessage } from "./user-message.ts";
 import { type Authorization, type FclWallet, type FclWalletOptions, fclWallet, type Signable } from "./wallet.ts";
 
 /** The part of `@onflow/fcl` that is used. */
@@ -85,7 +84,7 @@ export function useCountersign(fcl: Fcl, { name = "Countersign", ...options }: F
 
 async function exec({ service, body }: ServiceCall): Promise<unknown> {
   if (current === undefined) throw new Error("call useCountersign first");
-  const { wallet, options, name } = current;
+  const { wallet, name } = current;
   switch (service.type) {
     case "authn":
       return signIn(current, body);
@@ -96,7 +95,7 @@ async function exec({ service, body }: ServiceCall): Promise<unknown> {
       return (await authorize()).signingFunction({ message: body.message ?? "" });
     }
     case "user-signature":
-      return signUserMessage(options.client, wallet, body.message ?? "");
+      return wallet.signUserMessage(body.message ?? "");
     default:
       throw new Error(`${name} has no service ${service.type}`);
   }
@@ -130,7 +129,7 @@ async function signIn(
               f_vsn: "2.0.0",
               address,
               nonce,
-              signatures: await signAccountProof(options.client, wallet, { appIdentifier, address, nonce }),
+              signatures: await wallet.signAccountProof({ appIdentifier, nonce }),
             },
           },
         ]

@@ -1,11 +1,13 @@
 import {
+  type AccountProofDescription,
   type ClientNetwork,
   type CountersignClient,
   describeTransaction,
   signMessageWith,
   type TransactionDescription,
+  type UserMessageDescription,
 } from "@countersign/client";
-import { type AccessApi, createAccessApi } from "@countersign/flow";
+import { type AccessApi, createAccessApi, readUserMessage, userMessage } from "@countersign/flow";
 import { hexToBytes } from "@countersign/keys";
 
 /** The request of FCL to sign a message. */
@@ -50,6 +52,9 @@ export interface Authorization {
 /** FCL calls it with the account as it knows it so far. */
 export type AuthorizationFunction = (account?: object) => Promise<Authorization>;
 
+/** The content that a person signs; `kind` says which of the three. */
+export type SigningDescription = TransactionDescription | UserMessageDescription | AccountProofDescription;
+
 /** Options of `fclWallet`. */
 export interface FclWalletOptions {
   /** Signed in. */
@@ -57,10 +62,10 @@ export interface FclWalletOptions {
   /** The network that the dApp uses. */
   network: ClientNetwork;
   /**
-   * Called with the content before this device's key signs a transaction: an app's own dialog. A rejection
-   * ends the transaction.
+   * Called with the content before this device's key signs a transaction, a user message or an account
+   * proof: an app's own dialog. A rejection ends it.
    */
-  confirm?: (description: TransactionDescription) => void | Promise<void>;
+  confirm?: ((description: SigningDescription) => void | Promise<void>) | undefined;
   /** Default: the REST API of the network's access node. */
   accessApi?: AccessApi;
 }
@@ -92,6 +97,18 @@ export interface FclWallet {
    * @example const { address } = await wallet.account();
    */
   account(): Promise<{ address: string; keyId: number; serverKeyId: number }>;
+  /**
+   * Signs a text in UTF-8 (hex), as `fcl.AppUtils.verifyUserSignatures` takes it.
+   * @example const signatures = await wallet.signUserMessage(Buffer.from("I agree").toString("hex"));
+   */
+  signUserMessage(message: string): Promise<CompositeSignature[]>;
+  /**
+   * Proves the account to an app, as `fcl.AppUtils.verifyAccountProof` takes it.
+   * @example
+   * const nonce = "75".repeat(32);
+   * const signatures = await wallet.signAccountProof({ appIdentifier: "https://my-app.example", nonce });
+   */
+  signAccountProof(proof: { appIdentifier: string; nonce: string }): Promise<CompositeSignature[]>;
 }
 
 const plain = (address: string): string => address.replace(/^0x/i, "").toLowerCase();
@@ -158,5 +175,18 @@ export function fclWallet({ client, network, confirm, accessApi }: FclWalletOpti
     const pays = authorization(network.paymaster, key.index, (message) => client.signPaymaster(message, chainName));
     return { ...given, ...pays };
   };
-  return { device, server, payer, roles: { proposer: device, payer, authorizations: [device, server] }, account };
+  const composite = ({ addr, keyId, signature }: Pick<CompositeSignature, "addr" | "keyId" | "signature">) =>
+    ({ f_type: "CompositeSignature", f_vsn: "1.0.0", addr, keyId, signature }) as const;
+  const messageOptions = async () => ({ chainName, confirm, account: await account() });
+  return {
+    ...{ device, server, payer, account },
+    roles: { proposer: device, payer, authorizations: [device, server] },
+    async signUserMessage(message) {
+      const text = readUserMessage(userMessage(hexToBytes(message)));
+      return (await client.signUserMessage(text, await messageOptions())).map(composite);
+    },
+    async signAccountProof(proof) {
+      return (await client.signAccountProof(proof, await messageOptions())).map(composite);
+    },
+  };
 }

@@ -35,6 +35,14 @@ export {
   type TransactionSignature,
   transactionId,
 } from "./codec/transaction.ts";
+export {
+  type AccountProof,
+  accountProofMessage,
+  readAccountProof,
+  readUserMessage,
+  USER_MESSAGE_TAG,
+  userMessage,
+} from "./codec/user-message.ts";
 export * from "./templates/account-model.ts";
 export { type AccountToCreate, createAccountsArguments, createAccountsScript } from "./templates/create-accounts.ts";
 export { evmAddressesScript } from "./templates/evm-addresses.ts";

@@ -57,7 +57,7 @@ const fileShape = z
       for (const caller of callers) {
         // A caller that is not in the list of backends signs for users of every app.
         if (
-          rpc.startsWith("signer.v1.Signing/") &&
+          /^signer\.v1\.(Signing|UserMessages)\//.test(rpc) &&
           !SIGNS_FOR_ALL.includes(caller) &&
           !Object.hasOwn(backends ?? {}, caller)
         ) {

@@ -11,6 +11,7 @@ import { InformationService } from "@countersign/proto/signer/v1/information.ts"
 import { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
+import { UserMessagesService } from "@countersign/proto/signer/v1/user_messages.ts";
 import { createServiceRuntime, readJsonFile, type ServiceProcess } from "@countersign/runtime";
 import type { AuditStore } from "./audit/audit-store.ts";
 import { startAudit } from "./audit/start-audit.ts";
@@ -32,6 +33,7 @@ import { informationRpcs } from "./rpc/information.ts";
 import { serverKeyRpcs } from "./rpc/server-keys.ts";
 import { signingRpcs } from "./rpc/signing.ts";
 import { timeLockRpcs } from "./rpc/time-locks.ts";
+import { userMessageRpcs } from "./rpc/user-messages.ts";
 import { openStores } from "./store/open-stores.ts";
 import { startVault } from "./vault/index.ts";
 
@@ -108,6 +110,7 @@ export async function startSigner(
     .add(InformationService, informationRpcs(commands))
     .add(ServerKeysService, serverKeyRpcs(commands))
     .add(SigningService, signingRpcs(commands, tokenVerifier, { metrics, logger }))
-    .add(TimeLocksService, timeLockRpcs(commands));
+    .add(TimeLocksService, timeLockRpcs(commands))
+    .add(UserMessagesService, userMessageRpcs(commands));
   await runtime.serve(server, tokenState);
 }

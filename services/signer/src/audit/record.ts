@@ -13,7 +13,7 @@ export interface AuditEntry {
   readonly chainName: string;
   /** SHA-256 of the message, hex. */
   readonly messageHash: string;
-  /** SHA-256 of the script, hex; empty where the message could not be decoded. */
+  /** SHA-256 of the script, hex; empty where the message has none or could not be decoded. */
   readonly scriptHash: string;
   /** "signed", or the reason of the refusal. */
   readonly verdict: string;

@@ -17,6 +17,7 @@ import { beginSettlement, type SettlementStore, settleReservations } from "./set
 import { signCreation } from "./sign-creation.ts";
 import { type SignPaymasterPorts, signPaymaster } from "./sign-paymaster.ts";
 import { signTransaction } from "./sign-transaction.ts";
+import { signAccountProof, signUserMessage } from "./sign-user-message.ts";
 import { signVoid } from "./sign-void.ts";
 
 /** Everything that the signer's commands use. */
@@ -52,6 +53,8 @@ export function createCommands(ports: CommandPorts) {
     signPaymaster: signPaymaster(signing),
     signCreation: signCreation({ ...signing, reservationFor: ports.reservationForCreation }),
     signVoid: signVoid(signing),
+    signUserMessage: signUserMessage(signing),
+    signAccountProof: signAccountProof(signing),
     deriveServerKeys: deriveServerKeys(ports),
     bindAddress: bindAddress(ports),
     getServerKeyRotation: getServerKeyRotation(ports),

@@ -1,10 +1,15 @@
 import { AppError, type Clock, countPerMinute, isAppError, type VerifiedToken } from "@countersign/core";
 import {
+  type AccountProof,
+  accountProofMessage,
   type DecodedMessage,
   decodeMessage,
   envelopeMessage,
   InvalidMessageError,
   payloadMessage,
+  readAccountProof,
+  readUserMessage,
+  userMessage,
 } from "@countersign/flow";
 import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
 import { sha256 } from "../audit/record.ts";
@@ -56,7 +61,7 @@ export interface Permission {
 /** The policy when the request arrived, and the hash of its script. */
 export interface DecisionContext {
   readonly policy: Policy;
-  /** SHA-256, hex. */
+  /** SHA-256, hex; empty for a message that is no transaction. */
   readonly scriptHash: string;
 }
 
@@ -77,20 +82,51 @@ export interface DecideOptions {
   readonly recordedRefusalsPerMinute?: number;
 }
 
+/** The content of a message, by its operation. */
+interface Contents extends Record<Exclude<Operation, "user-message" | "account-proof">, DecodedMessage> {
+  /** The text. */
+  readonly "user-message": string;
+  readonly "account-proof": AccountProof;
+}
+
+/** How the content of messages is read, and written again. */
+interface Codec<Content> {
+  /** Throws InvalidMessageError. */
+  read(message: Uint8Array): Content;
+  write(content: Content): Uint8Array;
+}
+
+const TRANSACTION: Codec<DecodedMessage> = {
+  read: decodeMessage,
+  write: (content) => (content.kind === "payload" ? payloadMessage(content) : envelopeMessage(content)),
+};
+/** Each operation signs messages of its own domain tag only: no codec reads those of another. */
+const CODECS: { readonly [O in Operation]: Codec<Contents[O]> } = {
+  transaction: TRANSACTION,
+  paymaster: TRANSACTION,
+  creation: TRANSACTION,
+  "user-message": { read: readUserMessage, write: (text) => userMessage(Buffer.from(text)) },
+  "account-proof": { read: readAccountProof, write: accountProofMessage },
+};
+
 /** Decodes a message. Errors: InvalidMessage. */
-function decode(message: Uint8Array): DecodedMessage {
-  let decoded: DecodedMessage;
+function decode<Content>({ read, write }: Codec<Content>, message: Uint8Array): Content {
+  let content: Content;
   try {
-    decoded = decodeMessage(message);
+    content = read(message);
   } catch (error) {
     if (error instanceof InvalidMessageError) throw new AppError("InvalidMessage", { detail: error.message });
     throw error;
   }
   // The rules must see what is signed, byte for byte: a second check after the decoder's own.
-  const encoded = decoded.kind === "payload" ? payloadMessage(decoded) : envelopeMessage(decoded);
-  if (!Buffer.from(encoded).equals(message)) throw new AppError("InvalidMessage", { detail: "non-canonical encoding" });
-  return decoded;
+  if (!Buffer.from(write(content)).equals(message)) {
+    throw new AppError("InvalidMessage", { detail: "non-canonical encoding" });
+  }
+  return content;
 }
+
+const scriptHashOf = (content: Contents[Operation]): string =>
+  typeof content === "object" && "script" in content ? sha256(content.script) : "";
 
 /**
  * Creates the only way to a signature. Its order: decode the message; `permit` (rules, then effects); sign;
@@ -106,11 +142,11 @@ export function createDecide(options: DecideOptions) {
   const takeRefusalSlot = ({ caller, accountId }: Requester): boolean =>
     countRefusals(`${caller}/${accountId}`, clock.now()) <= recordedRefusalsPerMinute;
 
-  return async function decide(
-    operation: Operation,
+  return async function decide<O extends Operation>(
+    operation: O,
     message: Uint8Array,
     requester: Requester,
-    permit: (message: DecodedMessage, context: DecisionContext) => Promise<Permission>,
+    permit: (content: Contents[O], context: DecisionContext) => Promise<Permission>,
   ): Promise<SignedMessage> {
     const policy = policies.current();
     const entry = {
@@ -129,10 +165,10 @@ export function createDecide(options: DecideOptions) {
       let permission: Permission;
       let signature: Uint8Array;
       try {
-        const decoded = decode(message);
-        scriptHash = sha256(decoded.script);
+        const content: Contents[O] = decode(CODECS[operation], message);
+        scriptHash = scriptHashOf(content);
         checkSwitch(operation, policy);
-        permission = await permit(decoded, { policy, scriptHash });
+        permission = await permit(content, { policy, scriptHash });
         signature = await vault.sign(permission.key, message);
       } catch (error) {
         if (isAppError(error, ...RECORDED_REASONS)) {

@@ -5,7 +5,7 @@ import type { Amounts } from "../budget/budget.ts";
 import { amountsOf } from "../budget/reservation.ts";
 import type { ChainPolicy } from "../policy/chain.ts";
 import { paymasterOnlyPays } from "../policy/paymaster-rules.ts";
-import { checkSwitch, type Operation, type PolicySource } from "../policy/policy.ts";
+import { checkSwitch, type PolicySource } from "../policy/policy.ts";
 import { refusal } from "../policy/refusal.ts";
 import { evaluate } from "../policy/rule.ts";
 import { checkCustomScript } from "../policy/script/check-script.ts";
@@ -32,7 +32,7 @@ export interface ExplainOptions {
 }
 
 /** Returns the operation that the message is for, on any of these chains. */
-function operationOf({ kind, payer, script }: DecodedMessage, chains: readonly ChainPolicy[]): Operation {
+function operationOf({ kind, payer, script }: DecodedMessage, chains: readonly ChainPolicy[]) {
   if (chains.some(({ evmContract }) => script === createAccountsScript(evmContract))) return "creation";
   const paid = chains.some(({ paymaster }) => paymaster.address === payer);
   return kind === "envelope" && paid ? "paymaster" : "transaction";

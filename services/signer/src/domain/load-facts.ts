@@ -11,6 +11,7 @@ import { hasSigned } from "../policy/signatures.ts";
 import { readTemplate, revokesAnotherKey, type Template } from "../policy/template.ts";
 import type { TimeLockPolicy } from "../policy/time-lock.ts";
 import { ageOfKey, findAdded } from "../policy/user-keys.ts";
+import type { UserMessageFacts } from "../policy/user-message-rules.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import { findSigner } from "./find-signer.ts";
 import type { AddedKeys, BindingStore, RecoveryKeys, RevokedKeys, SignedTemplates } from "./ports.ts";
@@ -42,6 +43,8 @@ export interface FactSources {
   chain(name: string): ChainPolicy;
 }
 
+export type UserMessageSources = Pick<FactSources, "bindings" | "addedKeys" | "blockedKeys" | "chain">;
+
 /**
  * Loads the account, the template and the keys that the rules need. Costs one query, for the account's
  * bindings, and one call, for its blocked keys; both are cached. Errors: UnknownChain,
@@ -55,7 +58,7 @@ export async function loadFacts(
   policy: Policy,
 ): Promise<RequestFacts> {
   if (chainName !== "") sources.chain(chainName);
-  const account = await loadAccount(sources, token.accountId, message, chainName);
+  const account = await loadAccount(sources, token.accountId, message.authorizers, chainName);
   const chain = sources.chain(account.chainName);
   const { template: read, templateProblem } = readTemplate(message, chain.hybridCustody);
   const template = read && { ...read, serviceKeys: await loadServiceKeys(sources.vault, account, chain) };
@@ -64,13 +67,33 @@ export async function loadFacts(
 }
 
 /** Loads the caller's account; a cached answer may lack a binding that is new. */
-async function loadAccount({ bindings }: FactSources, accountId: string, message: DecodedMessage, chainName: string) {
+async function loadAccount(
+  { bindings }: Pick<FactSources, "bindings">,
+  accountId: string,
+  authorizers: readonly string[],
+  chainName: string,
+): Promise<Binding> {
   try {
-    return requireOwnAccount(message, await bindings.find(accountId), chainName);
+    return requireOwnAccount(authorizers, await bindings.find(accountId), chainName);
   } catch (error) {
     if (!isAppError(error, "AccountNotReady", "SigningRefused")) throw error;
-    return requireOwnAccount(message, await bindings.findCurrent(accountId), chainName);
+    return requireOwnAccount(authorizers, await bindings.findCurrent(accountId), chainName);
   }
+}
+
+/**
+ * Loads the facts of a message in the name of the token's account at this address. Errors: UnknownChain,
+ * AccountNotReady, InvalidRequest, SigningRefused (NotYourAccount), those of `blockedKeys`.
+ */
+export async function loadUserMessageFacts(
+  sources: UserMessageSources,
+  { token, chainName, address }: RequestOrigin & { readonly address: string },
+): Promise<Omit<UserMessageFacts, "isSigned">> {
+  if (chainName !== "") sources.chain(chainName);
+  const account = await loadAccount(sources, token.accountId, [address], chainName);
+  const blockedKeys = await sources.blockedKeys(account.accountId);
+  const added = findAdded(await sources.addedKeys.of(account), token.accountKey.publicKey);
+  return { token, account, blockedKeys, added };
 }
 
 async function loadServiceKeys(vault: Vault, account: Binding, chain: ChainPolicy): Promise<ServiceKeys> {

@@ -1,5 +1,4 @@
 import { AppError, invalidField } from "@countersign/core";
-import type { DecodedMessage } from "@countersign/flow";
 import { refusal } from "./refusal.ts";
 
 /** A server key's index on chain, and its version. */
@@ -37,15 +36,20 @@ export const isServerKeyIndex = ({ serverKeyIndex, retired = [] }: Binding, keyI
   keyId === serverKeyIndex || retired.some(({ index }) => index === keyId);
 
 /**
- * Returns the token's account on the chain that the message is for. `chainName` is needed only where the
- * account has the same address on two chains. Its `boundAt` is that of the account's first binding.
+ * Returns the token's account on the chain that is meant: its address must be the only one of `authorizers`,
+ * in whose name is signed. `chainName` is needed only where the account has the same address on two chains.
+ * Its `boundAt` is that of the account's first binding.
  * Errors: AccountNotReady without a binding, InvalidRequest where `chainName` is needed and empty,
  * SigningRefused (NotYourAccount, MoreThanOneAuthorizer).
  */
-export function requireOwnAccount(message: DecodedMessage, bindings: readonly Binding[], chainName: string): Binding {
+export function requireOwnAccount(
+  authorizers: readonly string[],
+  bindings: readonly Binding[],
+  chainName: string,
+): Binding {
   const candidates = chainName === "" ? bindings : bindings.filter((binding) => binding.chainName === chainName);
   if (candidates.length === 0) throw new AppError("AccountNotReady");
-  const [authorizer, ...more] = message.authorizers;
+  const [authorizer, ...more] = authorizers;
   if (more.length > 0) throw refusal("MoreThanOneAuthorizer", "the account must be the only authorizer");
   const [binding, ...onOtherChains] = candidates.filter(({ address }) => address === authorizer);
   if (!binding) throw refusal("NotYourAccount", "the authorizer is not the caller's account");

@@ -9,10 +9,11 @@ import type { ScriptPolicy } from "./script/script-rules.ts";
 export const RULES_VERSION = "script-1";
 
 /**
- * The signing operations: a transaction of an account (its server key), an envelope (the paymaster), or a
- * creation. Voiding is both of the first two, see sign-void.ts.
+ * The signing operations: a transaction of an account (its server key), an envelope (the paymaster), a
+ * creation, or a text or account proof in the name of an account (its server key). Voiding is both of the
+ * first two, see sign-void.ts.
  */
-export type Operation = "transaction" | "paymaster" | "creation";
+export type Operation = "transaction" | "paymaster" | "creation" | "user-message" | "account-proof";
 
 /**
  * The operator's settings from the policy file. One decision uses one policy, also when a new file is loaded
@@ -25,6 +26,8 @@ export interface Policy extends ScriptPolicy, BudgetPolicy {
   readonly gasLimitCap: bigint;
   /** False: the operator has switched the operation off. */
   readonly switches: Readonly<Record<Operation, boolean>>;
+  /** The app identifiers that users of an app may prove their account to, by app id; no entry: any. */
+  readonly appIdentifiers: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** Where the policy of the moment is. */
@@ -81,7 +84,12 @@ const schema = z.strictObject({
     gasLimit: z.number().int().min(1).max(9999),
     openFeesFlow: z.number().positive().max(1e7).default(5),
   }),
-  switches: z.strictObject({ authorizer: z.boolean(), paymaster: z.boolean(), creation: z.boolean() }),
+  switches: z.strictObject({
+    authorizer: z.boolean(),
+    paymaster: z.boolean(),
+    creation: z.boolean(),
+    userMessages: z.boolean().optional(),
+  }),
   budgets: z
     .strictObject({
       account: budgetRules.prefault(DEFAULT_BUDGETS.account),
@@ -100,6 +108,7 @@ const schema = z.strictObject({
     .strictObject({ allowed: setOf(scriptHash), denied: setOf(scriptHash) })
     .partial()
     .default({}),
+  appIdentifiers: z.record(z.string().min(1), setOf(z.string().min(1))).default({}),
 });
 
 /** Thrown for an invalid policy file; the message names each field. */
@@ -115,12 +124,19 @@ export function parsePolicy(content: unknown): Policy {
   const none = new Set<string>();
   const { mode, switches, budgets, contracts, scripts } = data;
   const pricesByChain = new Map(Object.entries(data.prices));
+  const userMessages = switches.userMessages ?? mode !== "templates";
   return {
     version: `${RULES_VERSION}/${data.version}`,
     mode,
     gasLimitCap: BigInt(data.caps.gasLimit),
     openFeesCap: flowUnits(data.caps.openFeesFlow),
-    switches: { transaction: switches.authorizer, paymaster: switches.paymaster, creation: switches.creation },
+    switches: {
+      transaction: switches.authorizer,
+      paymaster: switches.paymaster,
+      creation: switches.creation,
+      "user-message": userMessages,
+      "account-proof": userMessages,
+    },
     budgets,
     pricesOf: (chainName) => pricesByChain.get(chainName) ?? DEFAULT_PRICES,
     contracts: {
@@ -129,6 +145,7 @@ export function parsePolicy(content: unknown): Policy {
       denied: contracts.denied ?? none,
     },
     scripts: { allowed: scripts.allowed ?? none, denied: scripts.denied ?? none },
+    appIdentifiers: new Map(Object.entries(data.appIdentifiers)),
   };
 }
 

@@ -12,6 +12,8 @@ export type RefusalReason =
   | "UserSignatureMissing"
   | "UserSignatureInvalid"
   | "BlockedKey"
+  | "UnregisteredKey"
+  | "AppIdentifierNotAllowed"
   | "GasLimit"
   | "BudgetExceeded"
   | "ScriptNotUnderstood"

@@ -1,4 +1,11 @@
-import { envelopeMessage, payloadMessage, type TransactionPayload, type TransactionSignature } from "@countersign/flow";
+import {
+  accountProofMessage,
+  envelopeMessage,
+  payloadMessage,
+  type TransactionPayload,
+  type TransactionSignature,
+  userMessage,
+} from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
@@ -44,11 +51,15 @@ const messageOf = {
   },
 };
 
-const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>, ownCodes: Row["codes"]): Row => {
-  const sign = async (of: Person, change: { token?: string; body?: object } = {}) => {
-    const message = `0x${bytesToHex(await messageOf[operationId](of)).toUpperCase()}`;
-    return exchange(operationId, { token: change.token ?? tokenOf(of), body: { message, ...change.body } });
-  };
+interface Change {
+  token?: string;
+  body?: object;
+}
+/** Sends a good request in a person's name, but for this change. */
+type Sign = (of: Person, change?: Change) => ReturnType<typeof exchange>;
+
+/** Returns the row of an operation that signs, with the errors that all of them have. */
+const signingRow = (sign: Sign, addr: () => Promise<string>, ownCodes: Row["codes"]): Row => {
   return {
     success: async () => {
       const answer = await sign(await owner());
@@ -58,7 +69,6 @@ const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>,
     },
     answer: z.strictObject({ signature }),
     codes: {
-      InvalidMessage: async () => sign(await owner(), { body: { message: "00".repeat(40) } }),
       UnknownChain: async () => sign(await owner(), { body: { chainName: "nowhere" } }),
       SigningRefused: async () => sign(await otherPerson(), { token: tokenOf(await owner()) }),
       AccountNotReady: async () => sign(await otherPerson(), { token: await nobodysToken() }),
@@ -83,13 +93,55 @@ const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>,
         return sign(person);
       },
       SignerNotCurrent: seenIn("packages/access-tokens/src/verifier.test.ts"),
-      MessageRenewed: seenIn("services/signer/src/policy/rotation.test.ts"),
-      TimeLockRequired: RECOVERY,
       ...ownCodes,
     },
+  };
+};
+
+const transactionRow = (operationId: keyof typeof messageOf, addr: () => Promise<string>, codes: Row["codes"]): Row => {
+  const sign: Sign = async (of, { token = tokenOf(of), body } = {}) => {
+    const message = `0x${bytesToHex(await messageOf[operationId](of)).toUpperCase()}`;
+    return exchange(operationId, { token, body: { message, ...body } });
+  };
+  return {
+    ...signingRow(sign, addr, {
+      InvalidMessage: async () => sign(await owner(), { body: { message: "00".repeat(40) } }),
+      MessageRenewed: seenIn("services/signer/src/policy/rotation.test.ts"),
+      TimeLockRequired: RECOVERY,
+      ...codes,
+    }),
     hostile: {
       answers: ["InvalidMessage"],
       sample: () => ({ body: { message: "00".repeat(40), chainName } }),
+    },
+  };
+};
+
+const nonce = "75".repeat(32);
+const appIdentifier = "https://dapp.example";
+/** The bytes that the user signs for each operation, and what the request says of them. */
+const statementOf = {
+  signUserMessage: () => ({ signed: userMessage(Buffer.from("I agree")), body: { message: "49206167726565" } }),
+  signAccountProof: ({ address }: Person) => ({
+    signed: accountProofMessage({ appIdentifier, address, nonce }),
+    body: { appIdentifier, nonce },
+  }),
+};
+
+const userMessageRow = (operationId: keyof typeof statementOf, unreadable: object): Row => {
+  const sign: Sign = async (of, { token = tokenOf(of), body } = {}) => {
+    const statement = statementOf[operationId](of);
+    const signature = bytesToHex(await of.deviceKey.sign(statement.signed));
+    return exchange(operationId, { token, body: { ...statement.body, address: of.address, signature, ...body } });
+  };
+  const sample = { address: "0x01cf0e2f2f715450", signature: "ab".repeat(64), chainName };
+  return {
+    ...signingRow(sign, async () => `0x${(await owner()).address}`, {
+      InvalidMessage: async () => sign(await owner(), { body: unreadable }),
+    }),
+    hostile: {
+      answers: ["InvalidMessage"],
+      sample: () => ({ body: { message: "ff", appIdentifier: "\n", nonce, ...sample } }),
     },
   };
 };
@@ -105,12 +157,14 @@ export const sign: Rows = {
         exchange("listTemplates", { token: tokenOf(await owner()), query: "?chainName=nowhere" }),
     },
   },
-  signTransaction: rowOf("signTransaction", async () => `0x${(await owner()).address}`, {
+  signTransaction: transactionRow("signTransaction", async () => `0x${(await owner()).address}`, {
     LoginTooOld: RECOVERY,
     TimeLockCancelled: RECOVERY,
   }),
-  signPaymaster: rowOf("signPaymaster", async () => chain.paymaster, {
+  signPaymaster: transactionRow("signPaymaster", async () => chain.paymaster, {
     LoginTooOld: AFTER_THE_TRANSACTION,
     TimeLockCancelled: AFTER_THE_TRANSACTION,
   }),
+  signUserMessage: userMessageRow("signUserMessage", { message: "ff" }),
+  signAccountProof: userMessageRow("signAccountProof", { appIdentifier: "two\nlines" }),
 };

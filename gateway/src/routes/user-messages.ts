@@ -1,0 +1,111 @@
+import type { Reason } from "@countersign/core";
+import { optionalText, requiredText } from "@countersign/http-api/requests.ts";
+import { z } from "zod";
+import type { Services } from "../clients.ts";
+import { cadenceAddress, hexBytes } from "../http/fields.ts";
+import { route, type UntaggedRoute } from "../http/route.ts";
+import { toSignature } from "./mapping/signature.ts";
+import { DEADLINES, once } from "./rpc.ts";
+import { SignatureResponse } from "./sign.ts";
+
+/** The account in whose name is signed, and its user's signature over tag and content. */
+const signed = {
+  address: cadenceAddress(),
+  chainName: optionalText(64).meta({
+    description: "Needed only where the account has the same address on two chains.",
+    examples: ["flow-emulator"],
+  }),
+  signature: hexBytes(
+    64,
+    "Raw r||s of the session's account key, also a passkey's, over domain tag and content.",
+    "ab".repeat(64),
+    64,
+  ),
+  extensionData: hexBytes(
+    4_096,
+    "Accompanies a passkey's signature, in its form on chain (FLIP 264).",
+    "01f8",
+  ).optional(),
+};
+
+const userMessageBody = z
+  .object({
+    message: hexBytes(
+      4_096,
+      "Hex of a text in UTF-8, without the domain tag. It has no hidden characters, and not exactly 32 bytes.",
+      "492061677265652e",
+    ),
+    ...signed,
+  })
+  .meta({ id: "SignUserMessageRequest", description: "A text with the user's signature over it." });
+
+const accountProofBody = z
+  .object({
+    appIdentifier: requiredText(256).meta({
+      description: "The app that the proof is for: its origin, or the name that its backend expects.",
+      examples: ["https://dapp.example"],
+    }),
+    nonce: hexBytes(128, "32 to 128 random bytes, from the app's backend.", "75".repeat(32), 32),
+    ...signed,
+  })
+  .meta({ id: "SignAccountProofRequest", description: "An account proof with the user's signature over it." });
+
+const signing = {
+  method: "post",
+  token: "user",
+  limit: "signatures",
+  response: SignatureResponse,
+  errors: [
+    "InvalidMessage",
+    "UnknownChain",
+    "SigningRefused",
+    "AccountNotReady",
+    "AccountFrozen",
+    "SignerNotCurrent",
+  ] satisfies Reason[],
+} as const;
+
+/** Returns the routes of signatures that prove something to an app and change nothing on chain. */
+export const userMessageRoutes = ({ userMessages }: Services): UntaggedRoute[] => [
+  route({
+    ...signing,
+    path: "/sign/v1/cadence/user-message",
+    operationId: "signUserMessage",
+    summary: "Signs a text with the account's server key, as FCL's user signatures",
+    description:
+      "The signer puts the tag `FLOW-V0.0-user` before the text, verifies the user's signature over both, " +
+      "and signs the same. It signs no binary data: 32 bytes of them could be an order on EVM.",
+    request: { body: userMessageBody },
+    handler: async ({ body: { message, ...user } }, call) => {
+      const userSignature = userSignatureOf(user);
+      const { signature } = await userMessages.signUserMessage(
+        { message, userSignature },
+        once(call, DEADLINES.signer),
+      );
+      return { signature: toSignature(signature) };
+    },
+  }),
+  route({
+    ...signing,
+    path: "/sign/v1/cadence/account-proof",
+    operationId: "signAccountProof",
+    summary: "Signs with the account's server key that the account belongs to an app's user",
+    description:
+      "The signer makes FCL's account proof for the address, under the tag `FCL-ACCOUNT-PROOF-V0.0`, verifies " +
+      "the user's signature over it, and signs the same.",
+    request: { body: accountProofBody },
+    handler: async ({ body: { appIdentifier, nonce, ...user } }, call) => {
+      const userSignature = userSignatureOf(user);
+      const { signature } = await userMessages.signAccountProof(
+        { appIdentifier, nonce, userSignature },
+        once(call, DEADLINES.signer),
+      );
+      return { signature: toSignature(signature) };
+    },
+  }),
+];
+
+const userSignatureOf = <User extends { extensionData?: Buffer | undefined }>({
+  extensionData = Buffer.alloc(0),
+  ...user
+}: User) => ({ ...user, extensionData });
