@@ -126,7 +126,7 @@ describe("after useCountersign, a dApp that knows only FCL", () => {
   it("gets a text signed, by device and server, and no other text", async () => {
     const { client } = await signUpPerson();
     await signInToFcl({ client });
-    const signatures = (await fcl.currentUser.signUserMessage(hexOf("I agree"))) as fcl.Signature[];
+    const signatures = await fcl.currentUser.signUserMessage(hexOf("I agree"));
     expect(signatures.map(({ keyId }) => keyId)).toEqual([1, 0]);
     expect(await isSigned("I agree", signatures)).toBe(true);
     expect(await isSigned("I disagree", signatures)).toBe(false);
@@ -141,7 +141,7 @@ describe("after useCountersign, a dApp that knows only FCL", () => {
     await client.signUp({ login: await logIn(newEmail()), chainName });
     const { proof } = await signInToFcl({ client });
     expect(await isProven(origin, proof)).toBe(true);
-    const signatures = (await fcl.currentUser.signUserMessage(hexOf("I agree"))) as fcl.Signature[];
+    const signatures = await fcl.currentUser.signUserMessage(hexOf("I agree"));
     expect(await isSigned("I agree", signatures)).toBe(true);
     expect([...proof.signatures, ...signatures].map(({ keyId }) => keyId)).toEqual([0, 0]);
   });

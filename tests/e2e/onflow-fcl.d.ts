@@ -10,7 +10,10 @@ declare module "@onflow/fcl" {
     keyId: number;
     signature: string;
   }
-  export const currentUser: { signUserMessage(message: string): Promise<Signature[] | string> };
+  export const currentUser: {
+    signUserMessage(message: string): Promise<Signature[]>;
+    snapshot(): Promise<unknown>;
+  };
   export const AppUtils: {
     verifyUserSignatures(message: string, signatures: Signature[], options: object): Promise<boolean>;
     verifyAccountProof(

@@ -42,8 +42,11 @@ test.each([
   expect(() => parsePeers(table)).toThrow();
 });
 
-test("a caller of the signer is one of our services or a backend", () => {
-  const rpcs = { "signer.v1.Signing/SignTransaction": { callers: ["gateway", "shop"], token: "user" } };
+test.each([
+  "signer.v1.Signing/SignTransaction",
+  "signer.v1.UserMessages/SignUserMessage",
+])("a caller of %s is one of our services or a backend", (rpc) => {
+  const rpcs = { [rpc]: { callers: ["gateway", "shop"], token: "user" } };
   const parse = (backends: object) => () => parsePeers({ peers: ["gateway", "shop"], ...backends, rpcs });
   expect(parse({ backends: { shop: { apps: ["a", "b"] } } })).not.toThrow();
   expect(parse({ backends: { shp: { apps: ["a"] } } })).toThrow();

@@ -1,4 +1,5 @@
 import { vi } from "vitest";
+import { deployFclCrypto } from "../../e2e/fcl-crypto.ts";
 import { signUpPerson } from "../../support/person.ts";
 
 export { network } from "../../support/person.ts";
@@ -10,5 +11,7 @@ vi.stubGlobal("window", {
   removeEventListener() {},
   dispatchEvent: () => true,
 });
+export const { fclCryptoContract } = await deployFclCrypto();
 export const { client } = await signUpPerson();
-export const prints = [/sealed: [0-9a-f]{64}/, /Runs a script of the app/];
+export const nonceOfYourBackend = async (): Promise<string> => "75".repeat(32);
+export const prints = [/sealed: [0-9a-f]{64}/, /Runs a script of the app/, /signed: true/, /owner: true/];

@@ -25,15 +25,19 @@ export const SIGNING = {
   InvalidMessage: {
     grpc: "INVALID_ARGUMENT",
     http: 400,
-    title: "Not a Flow transaction message",
-    cause: "The message is no canonical Flow transaction: its domain tag or encoding is wrong, or bytes follow it.",
-    remedy: "Encode the message as RLP with the tag `FLOW-V0.0-transaction`, as the client does.",
+    title: "Not a message that can be signed",
+    cause:
+      "The message is no canonical Flow transaction: its domain tag or encoding is wrong, or bytes follow it. Or a " +
+      "user message or account proof is no readable text of the permitted length; `detail` says why.",
+    remedy:
+      "Encode a transaction as RLP with the tag `FLOW-V0.0-transaction`, as the client does. For texts see " +
+      "[fcl.md](fcl.md#user-signatures).",
   },
   SigningRefused: {
     grpc: "PERMISSION_DENIED",
     http: 403,
     title: "The signer refuses to sign this",
-    cause: "A rule of the signer refuses the transaction; `reason` names the rule and `detail` the place.",
+    cause: "A rule of the signer refuses the transaction or message; `reason` names the rule and `detail` the place.",
     remedy:
       "Look the rule up in [signing.md](signing.md#rules-of-a-message) and change the transaction. The same message is refused again.",
   },

@@ -164,7 +164,9 @@ describe("an account proof", () => {
   });
 
   it("is for the app identifiers that the policy lists for the session's app", async () => {
-    state.policy = { ...DEFAULT_POLICY, appIdentifiers: new Map([[token.appId, new Set([proof.appIdentifier])]]) };
+    const switches = { authorizer: true, paymaster: true, creation: true };
+    const file = { version: "1", mode: "standard", caps: { gasLimit: 1 }, switches };
+    state.policy = parsePolicy({ ...file, appIdentifiers: { [token.appId]: [proof.appIdentifier] } });
     await prove(proofCommand());
     state.records = [];
     expect(await refusal(prove(proofCommand({ appIdentifier: "https://other.example" })))).toBe(
