@@ -1,5 +1,5 @@
 import { accountProofMessage, InvalidMessageError, readPasskeySignature, userMessage } from "@countersign/flow";
-import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { hexToBytes } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import { simulatedPasskey } from "@countersign/keys/testing";
 import { beforeEach, describe, expect, it, vi } from "vitest";

@@ -42,14 +42,14 @@ test.each([
   expect(() => parsePeers(table)).toThrow();
 });
 
-test.each([
-  "signer.v1.Signing/SignTransaction",
-  "signer.v1.UserMessages/SignUserMessage",
-])("a caller of %s is one of our services or a backend", (rpc) => {
-  const rpcs = { [rpc]: { callers: ["gateway", "shop"], token: "user" } };
-  const parse = (backends: object) => () => parsePeers({ peers: ["gateway", "shop"], ...backends, rpcs });
-  expect(parse({ backends: { shop: { apps: ["a", "b"] } } })).not.toThrow();
-  expect(parse({ backends: { shp: { apps: ["a"] } } })).toThrow();
-  // Missing there, it would sign for users of every app.
-  expect(parse({})).toThrow("shop is not one of the backends");
-});
+test.each(["signer.v1.Signing/SignTransaction", "signer.v1.UserMessages/SignUserMessage"])(
+  "a caller of %s is one of our services or a backend",
+  (rpc) => {
+    const rpcs = { [rpc]: { callers: ["gateway", "shop"], token: "user" } };
+    const parse = (backends: object) => () => parsePeers({ peers: ["gateway", "shop"], ...backends, rpcs });
+    expect(parse({ backends: { shop: { apps: ["a", "b"] } } })).not.toThrow();
+    expect(parse({ backends: { shp: { apps: ["a"] } } })).toThrow();
+    // Missing there, it would sign for users of every app.
+    expect(parse({})).toThrow("shop is not one of the backends");
+  },
+);
