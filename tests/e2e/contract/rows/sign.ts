@@ -139,9 +139,10 @@ const userMessageRow = (operationId: keyof typeof statementOf, unreadable: objec
     ...signingRow(sign, async () => `0x${(await owner()).address}`, {
       InvalidMessage: async () => sign(await owner(), { body: unreadable }),
     }),
+    besides: "docs/fcl.md",
     hostile: {
       answers: ["InvalidMessage"],
-      sample: () => ({ body: { message: "ff", appIdentifier: "\n", nonce, ...sample } }),
+      sample: () => ({ body: { ...unreadable, ...sample } }),
     },
   };
 };
@@ -166,5 +167,5 @@ export const sign: Rows = {
     TimeLockCancelled: AFTER_THE_TRANSACTION,
   }),
   signUserMessage: userMessageRow("signUserMessage", { message: "ff" }),
-  signAccountProof: userMessageRow("signAccountProof", { appIdentifier: "two\nlines" }),
+  signAccountProof: userMessageRow("signAccountProof", { appIdentifier: "two\nlines", nonce }),
 };
