@@ -7,6 +7,7 @@ import type {
   Device,
   DeviceChange,
   Key,
+  Network,
   ServerKeyRotation,
   Session,
   TimeLock,
@@ -165,6 +166,14 @@ export abstract class AccountOperations {
    */
   async me(): Promise<Account> {
     return (await this.#send<{ account: Account }>("me", "GET", "/account/v1/me")).account;
+  }
+
+  /**
+   * Returns the service's chains, each with its access node and paymaster, as `sendTransaction` takes them.
+   * @example const [network] = await client.networks();
+   */
+  async networks(): Promise<Network[]> {
+    return (await this.#send<{ networks: Network[] }>("networks", "GET", "/account/v1/networks")).networks;
   }
 
   /**

@@ -68,6 +68,13 @@ function browserCredentials(): PasskeyCredentials {
   return navigator.credentials;
 }
 
+function randomBytes(length: number): Uint8Array {
+  if (!globalThis.crypto?.getRandomValues) {
+    throw new PasskeyUnavailableError("crypto.getRandomValues is missing: load a substitute for it first");
+  }
+  return globalThis.crypto.getRandomValues(new Uint8Array(length));
+}
+
 const bytesOf = (value: unknown, what: string): Uint8Array => {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   if (value instanceof Uint8Array) return value;
@@ -98,13 +105,12 @@ export async function createBrowserPasskey(options: {
   credentials?: PasskeyCredentials;
 }): Promise<BrowserPasskey> {
   const credentials = options.credentials ?? browserCredentials();
-  const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
   const created = (await credentials.create({
     publicKey: {
       // The attestation of a new passkey is not checked: its first use proves it.
-      challenge: random(16),
+      challenge: randomBytes(16),
       rp: { id: options.rpId, name: options.rpName },
-      user: { id: random(16), name: options.userName, displayName: options.userName },
+      user: { id: randomBytes(16), name: options.userName, displayName: options.userName },
       pubKeyCredParams: [{ type: "public-key", alg: ES256 }],
       authenticatorSelection: { residentKey: "required", userVerification: "required" },
       attestation: "none",

@@ -2,7 +2,7 @@ import { publicKeyFingerprint } from "@countersign/keys";
 import { AccountOperations } from "./account-operations.ts";
 import { CorrectedClock, type ServerClock } from "./clock.ts";
 import { type CredentialStore, storeOf } from "./credential-store.ts";
-import type { EventTransport, Fetch } from "./event-transport.ts";
+import { defaultEvents, type EventTransport, type Fetch } from "./event-transport.ts";
 import { type AccountEvent, type EventOptions, followEvents } from "./events.ts";
 import { ApiTransport } from "./http.ts";
 import { type LockManager, platformLocks } from "./locks.ts";
@@ -31,7 +31,7 @@ export interface ClientOptions {
    * valid.
    */
   onCredentials?: (credentials: Credentials | undefined) => void;
-  /** How events are read; default: by `fetch`. React Native: `xhrEvents` or `fetchEvents` of `expo/fetch`. */
+  /** How events are read; default: by `fetch`. React Native without Expo: `xhrEvents()`. */
   eventTransport?: EventTransport;
   /** Default: the platform's Web Locks, else locks of this page alone. */
   locks?: LockManager;
@@ -53,10 +53,11 @@ export class CountersignClient extends AccountOperations {
   readonly #locks: LockManager;
 
   constructor(options: ClientOptions) {
-    const { baseUrl, deviceKey, fetch = globalThis.fetch.bind(globalThis), now = Date.now } = options;
+    const { baseUrl, deviceKey, eventTransport = defaultEvents(options.fetch), now = Date.now } = options;
+    const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
     const clock = new CorrectedClock(now);
     const locks = options.locks ?? platformLocks();
-    const transport = new ApiTransport(baseUrl, fetch, clock, options.eventTransport);
+    const transport = new ApiTransport(baseUrl, fetch, clock, eventTransport);
     const session = new ClientSession({ transport, store: storeOf(options), clock, locks });
     super(deviceKey, session);
     this.#transport = transport;

@@ -1,4 +1,5 @@
 import { decodeUtf8, incompleteUtf8 } from "@countersign/keys";
+
 /** A function like the global `fetch`. */
 export type Fetch = typeof globalThis.fetch;
 
@@ -32,6 +33,14 @@ export type EventTransport = (request: {
 }) => Promise<EventAnswer>;
 
 /**
+ * Thrown where `fetch` has no streams, as React Native's without Expo: the client needs an `eventTransport`.
+ * @example const needsTransport = (error: unknown) => error instanceof EventTransportError;
+ */
+export class EventTransportError extends Error {
+  override readonly name = "EventTransportError";
+}
+
+/**
  * Reads events by a `fetch` that streams: a browser's, Node's, or that of `expo/fetch`.
  * @example const client = new CountersignClient({ baseUrl, deviceKey, eventTransport: fetchEvents(fetch) });
  */
@@ -42,10 +51,21 @@ export const fetchEvents =
     return { status: response.status, header: (name) => response.headers.get(name), text: textOf(response) };
   };
 
+/** Returns the transport of an app that gave none: by its `fetch`, or by the platform's if that streams. */
+export function defaultEvents(fetch: Fetch | undefined): EventTransport {
+  if (fetch !== undefined) return fetchEvents(fetch);
+  if (typeof ReadableStream !== "undefined") return fetchEvents(globalThis.fetch.bind(globalThis));
+  // React Native's fetch would answer at the end of the stream, which is never.
+  return () =>
+    Promise.reject(
+      new EventTransportError("fetch has no streams here: give the client an eventTransport, such as xhrEvents()"),
+    );
+}
+
 /** Reads a body as text; a character may arrive in two pieces. */
 async function* textOf(response: Response): AsyncGenerator<string, void> {
   if (!response.body) {
-    // A fetch without streams has the whole body only; a problem document is read this way too.
+    // A problem document may come without a stream.
     yield await response.text();
     return;
   }

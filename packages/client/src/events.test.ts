@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { CountersignClient } from "./countersign-client.ts";
+import { EventTransportError } from "./event-transport.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 
 const deviceKey = generateDeviceKey();
@@ -47,6 +48,16 @@ async function take(events: AsyncIterable<{ id: string; type: string; data: unkn
 }
 
 describe("events", () => {
+  it("are refused where fetch has no streams, and the app gave no other way", async () => {
+    vi.stubGlobal("ReadableStream", undefined);
+    try {
+      const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey, credentials });
+      await expect(client.events().next()).rejects.toThrow(EventTransportError);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
   it("are read across pieces, with comments and ids between them", async () => {
     const pieces = [
       "retry: 1\n\n",

@@ -1,4 +1,5 @@
 import type { AccountEventData } from "@countersign/http-api/events.ts";
+import { EventTransportError } from "./event-transport.ts";
 import { ProblemError } from "./problem-error.ts";
 import { readServerSentEvents } from "./server-sent-events.ts";
 import { sleep } from "./sleep.ts";
@@ -61,6 +62,7 @@ const LONGEST_WAIT_MS = 30_000;
 
 /** Returns whether the same request may succeed later: true except for a rejection. */
 function passes(error: unknown): boolean {
+  if (error instanceof EventTransportError) return false;
   return !(error instanceof ProblemError) || error.status >= 500 || error.status === 429 || error.status === 408;
 }
 

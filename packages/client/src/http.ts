@@ -1,6 +1,6 @@
-import { abortReason, withDeadline } from "@countersign/flow";
+import { abortReason, fetchText } from "@countersign/flow";
 import type { CorrectedClock } from "./clock.ts";
-import { type EventTransport, type Fetch, fetchEvents } from "./event-transport.ts";
+import type { EventTransport, Fetch } from "./event-transport.ts";
 import { ProblemError, toProblemError } from "./problem-error.ts";
 import { type Operation, RETRY_RULES, type RetryRule, retryWaitMs } from "./retry.ts";
 import { sleep } from "./sleep.ts";
@@ -30,7 +30,7 @@ export class ApiTransport {
   readonly #events: EventTransport;
   readonly #clock: CorrectedClock;
 
-  constructor(baseUrl: string, fetch: Fetch, clock: CorrectedClock, events: EventTransport = fetchEvents(fetch)) {
+  constructor(baseUrl: string, fetch: Fetch, clock: CorrectedClock, events: EventTransport) {
     this.#baseUrl = baseUrl.replace(/\/+$/, "");
     this.#fetch = fetch;
     this.#events = events;
@@ -57,10 +57,10 @@ export class ApiTransport {
     }
   }
 
-  #sendOnce<Answer>(request: ApiRequest, timeoutMs: number): Promise<Answer> {
+  async #sendOnce<Answer>(request: ApiRequest, timeoutMs: number): Promise<Answer> {
     const { method, path, body, accessToken, headers = {} } = request;
-    return withDeadline(timeoutMs, request.signal, async (signal) => {
-      const response = await this.#fetch(this.#baseUrl + path, {
+    const send = (signal: AbortSignal) =>
+      this.#fetch(this.#baseUrl + path, {
         method,
         headers: {
           accept: "application/json",
@@ -71,10 +71,11 @@ export class ApiTransport {
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal,
       });
-      this.#clock.note(response.headers.get("date"));
-      if (!response.ok) throw await toProblemError(response);
-      return (response.status === 204 ? undefined : await response.json()) as Answer;
-    });
+    const { response, text } = await fetchText(timeoutMs, request.signal, send);
+    const { status, headers: answered } = response;
+    this.#clock.note(answered.get("date"));
+    if (!response.ok) throw await toProblemError({ status, headers: answered, json: async () => JSON.parse(text) });
+    return (status === 204 ? undefined : JSON.parse(text)) as Answer;
   }
 
   /** Opens a stream of server-sent events; its text lasts until it ends or the signal aborts. */

@@ -16,7 +16,13 @@ export {
   describeTransaction,
   type TransactionDescription,
 } from "./describe-transaction.ts";
-export { type EventAnswer, type EventTransport, type Fetch, fetchEvents } from "./event-transport.ts";
+export {
+  type EventAnswer,
+  type EventTransport,
+  EventTransportError,
+  type Fetch,
+  fetchEvents,
+} from "./event-transport.ts";
 export type { AccountEvent, EventOptions } from "./events.ts";
 export { FRESH_LOGIN_MAX_AGE_SECONDS, type FreshLoginOptions, withFreshLogin } from "./fresh-login.ts";
 export {
@@ -27,7 +33,7 @@ export {
   readKeyAddition,
   type ShownTwoFactor,
 } from "./key-addition.ts";
-export { type KeyStore, loadOrCreateKey } from "./key-store.ts";
+export { createOnce, type KeyStore, loadOrCreateKey } from "./key-store.ts";
 export type { LockManager } from "./locks.ts";
 export { type MatchingCodeInput, matchingCode, sameMatchingCode } from "./matching-code.ts";
 export type { RequestTwoFactorOptions } from "./new-device.ts";

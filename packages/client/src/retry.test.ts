@@ -36,6 +36,13 @@ describe("a request whose answer was lost", () => {
     expect(await sent(call, lost, lost, lost, [200, {}])).toEqual({ count: 3, error: lost });
   });
 
+  it("is sent again where fetch has errors of its own, as Expo's", async () => {
+    const expos = new Error("fetch failed: Unable to resolve host");
+    expect(await sent((client) => client.devices(), expos, [200, { devices: [] }])).toEqual({ count: 2 });
+    const { error } = await sent((client) => client.signTransaction("00"), expos);
+    expect(error).toMatchObject({ name: "TypeError", cause: expos });
+  });
+
   it.each<[string, Call]>([
     ["a signature", (client) => client.signTransaction("00")],
     ["a sign-up without a key", (client) => client.signUp({ login, chainName })],

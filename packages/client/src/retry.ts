@@ -39,6 +39,7 @@ export const RETRY_RULES = {
   endSession: "remove",
   endOtherSessions: "repeat",
   me: "repeat",
+  networks: "repeat",
   linkParent: "repeat",
   serverKeyRotations: "repeat",
   submitServerKeyRotation: "once",

@@ -2,6 +2,7 @@ export { type AccessApi, AccessApiError, type AccessApiOptions, createAccessApi 
 export {
   abortReason,
   DeadlineError,
+  fetchText,
   onAbort,
   sleepUnlessAborted,
   throwIfAborted,

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-/** Loads the module where there is no TextDecoder. */
-async function withoutTextDecoder() {
-  vi.stubGlobal("TextDecoder", undefined);
+/** Loads the module where there is no TextDecoder, or another one. */
+async function withTextDecoder(decoder?: unknown) {
+  vi.stubGlobal("TextDecoder", decoder);
   vi.resetModules();
   return import("./utf8.ts");
 }
@@ -21,10 +21,26 @@ const textOf = (decode: (bytes: Uint8Array) => string, bytes: Uint8Array): strin
   }
 };
 
+/** As substitutes for React Native: one refuses options, the other ignores them. */
+class RefusingDecoder {
+  constructor(_label: string, { fatal = false } = {}) {
+    if (fatal) throw new RangeError("fatal is not supported");
+  }
+}
+class LenientDecoder {
+  decode = () => "\ufffd";
+}
+
 describe("UTF-8 without TextDecoder", () => {
+  it.each([RefusingDecoder, LenientDecoder])("does not use one that is not strict", async (decoder) => {
+    const { decodeUtf8 } = await withTextDecoder(decoder);
+    expect(decodeUtf8(Uint8Array.of(0xc3, 0xa9))).toBe("é");
+    expect(() => decodeUtf8(Uint8Array.of(0xff))).toThrow(URIError);
+  });
+
   it("is what TextDecoder says, also of bytes that are not valid", async () => {
     const native = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    const { decodeUtf8 } = await withoutTextDecoder();
+    const { decodeUtf8 } = await withTextDecoder();
     const mixed = fc.oneof(
       fc.uint8Array({ maxLength: 12 }),
       fc.string({ unit: "binary" }).map((text) => new TextEncoder().encode(text)),
@@ -43,7 +59,7 @@ describe("UTF-8 without TextDecoder", () => {
   });
 
   it("can be cut anywhere: what is incomplete is kept for the next piece", async () => {
-    const { decodeUtf8, incompleteUtf8 } = await withoutTextDecoder();
+    const { decodeUtf8, incompleteUtf8 } = await withTextDecoder();
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.nat(40), (text, at) => {
         const bytes = new TextEncoder().encode(text);

@@ -1,9 +1,17 @@
 /*
- * UTF-8 in plain code: React Native has no TextDecoder. Where there is one, it is used.
+ * UTF-8 in plain code: React Native before 0.85 has no TextDecoder. A strict one is used where there is one;
+ * some substitutes for React Native refuse the options, or take no notice of them.
  */
 
-const native = (globalThis as { TextDecoder?: typeof TextDecoder }).TextDecoder;
-const strict = native && new native("utf-8", { fatal: true, ignoreBOM: true });
+function strictDecoder(): InstanceType<typeof TextDecoder> | undefined {
+  try {
+    const decoder = new globalThis.TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    return decoder.fatal && decoder.ignoreBOM ? decoder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+const strict = strictDecoder();
 
 /**
  * Returns the text of bytes in UTF-8, a byte order mark included. Throws where they are not valid.

@@ -1,5 +1,5 @@
 import { type FlowTransaction, transactionId } from "../codec/transaction.ts";
-import { sleepUnlessAborted, throwIfAborted, withDeadline } from "./deadline.ts";
+import { fetchText, sleepUnlessAborted, throwIfAborted } from "./deadline.ts";
 import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./resources.ts";
 import {
   readBalance,
@@ -146,19 +146,17 @@ export function createAccessApi({
     signal?: AbortSignal,
     body?: unknown,
   ): Promise<T> {
-    const send = async (until: AbortSignal) => {
-      const response = await fetch(baseUrl + path, {
+    const send = (until: AbortSignal) =>
+      fetch(baseUrl + path, {
         signal: until,
         redirect: "error",
         ...(body === undefined
           ? {}
           : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
       });
-      return { response, text: await response.text() };
-    };
-    let answer: Awaited<ReturnType<typeof send>>;
+    let answer: Awaited<ReturnType<typeof fetchText>>;
     try {
-      answer = await withDeadline(timeoutMs, signal, send);
+      answer = await fetchText(timeoutMs, signal, send);
     } catch (cause) {
       throw new AccessApiError(`no answer from the access node to ${path}`, 0, { cause });
     }

@@ -74,6 +74,29 @@ export async function withDeadline<Result>(
 }
 
 /**
+ * Fetches, and reads the whole answer, within a time.
+ * Errors: the caller's reason when it aborted, DeadlineError when the time was over, and TypeError where the
+ * connection failed. Browsers, Node and React Native reject with TypeError and AbortError by themselves;
+ * Expo's fetch, which replaces React Native's, rejects with an error of its own for both.
+ * @example
+ * const { text } = await fetchText(5_000, undefined, async () => new Response("hello"));
+ */
+export const fetchText = (
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  send: (signal: AbortSignal) => Promise<Response>,
+): Promise<{ response: Response; text: string }> =>
+  withDeadline(milliseconds, signal, async (limit) => {
+    try {
+      const response = await send(limit);
+      return { response, text: await response.text() };
+    } catch (cause) {
+      if (limit.aborted) throw abortReason(limit);
+      throw cause instanceof TypeError ? cause : new TypeError("no connection", { cause });
+    }
+  });
+
+/**
  * Waits; rejects with the signal's reason as soon as it aborts. Leaves no listener on the signal.
  * @example await sleepUnlessAborted(10, AbortSignal.timeout(60_000));
  */
