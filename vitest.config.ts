@@ -1,6 +1,10 @@
 import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { LongestFirst } from "./dev/src/testing/longest-first.ts";
+import { reactNativeGlobals } from "./dev/src/testing/react-native-globals.ts";
+
+const PHONE_MODULES = /^(expo-[a-z-]+|react-native|@sbaiahmed1\/react-native-biometrics)$/;
 
 const sources = "{packages,services,gateway,admin,dev,bench}";
 const exclude = [...configDefaults.exclude, "**/generated/**", "proto/gen/**"];
@@ -26,6 +30,20 @@ export default defineConfig({
           include: [`${sources}/**/*.test.ts`, "tests/{faults/proxy,models}/*.test.ts"],
           exclude: [...exclude, "**/*.{service,long}.test.ts"],
           globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"],
+          ...sharedWorkers,
+          maxWorkers,
+        },
+      },
+      {
+        // The unit tests of what runs on phones once more, with the globals of React Native. Without the
+        // property tests, which take minutes, and without those of browsers' keys.
+        plugins: [reactNativeGlobals()],
+        test: {
+          name: "react-native",
+          include: ["packages/{client,fcl,flow,keys,react-native}/**/*.test.ts"],
+          exclude: [...exclude, "**/*.{browser,property}.test.ts"],
+          // A matching code takes a second or two without WebCrypto.
+          testTimeout: 30_000,
           ...sharedWorkers,
           maxWorkers,
         },
@@ -76,7 +94,8 @@ export default defineConfig({
         },
       },
       {
-        // `npm run test:docs`: the site, and the code blocks of its pages.
+        // `npm run test:docs`: the site, and the code blocks of its pages. A phone's modules are substitutes.
+        resolve: { alias: [{ find: PHONE_MODULES, replacement: resolve("tests/docs/set-up/phone-modules.ts") }] },
         test: {
           name: "docs",
           include: ["tests/docs/*.test.ts"],

@@ -58,10 +58,12 @@ function reporters(args: readonly string[]): string[] {
 
 const namesProject = (args: readonly string[]) => args.some((arg) => arg.startsWith("--project"));
 
+const WITHOUT_BROWSER = ["unit", "react-native", "service", "faults", "operations"];
+
 /** Returns whether vitest runs end-to-end tests with these arguments: of a named project, or of all. */
 export function runsEndToEnd(args: readonly string[]): boolean {
   const named = args.flatMap((arg, at) =>
     arg === "--project" ? [args[at + 1] ?? ""] : arg.split("--project=").slice(1),
   );
-  return named.length === 0 || named.some((project) => !["unit", "service", "faults", "operations"].includes(project));
+  return named.length === 0 || named.some((project) => !WITHOUT_BROWSER.includes(project));
 }

@@ -1,41 +1,18 @@
 import { bytesToBase64url, bytesToHex, challengeOf } from "@countersign/keys";
-import { toKeyObject, verifyAssertion } from "@countersign/keys/node";
-import { simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
+import { verifyAssertion } from "@countersign/keys/node";
+import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { describe, expect, it } from "vitest";
-import {
-  browserPasskey,
-  createBrowserPasskey,
-  type PasskeyCredentials,
-  PasskeyUnavailableError,
-  type RequestOptions,
-} from "./browser-passkey.ts";
+import { browserPasskey } from "./browser-passkey.ts";
 import { CountersignClient } from "./countersign-client.ts";
 import { matchingCodeOf } from "./key-addition.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { signTransaction } from "./sign-transaction.ts";
+import { authenticator, browser, publicKey, rawId } from "./testing/browser.ts";
 import { type Answer, fakeServer } from "./testing/fake-server.ts";
 import { ADDRESS, additionPayload, askedBy } from "./testing/two-factor.ts";
 
-const authenticator = simulatedPasskey();
-const { publicKey } = authenticator.publicKey;
 const parties = [TEST_RELYING_PARTY];
 const { rpId } = TEST_RELYING_PARTY;
-const rawId = Uint8Array.from([1, 2, 3, 250]);
-
-/** Returns a browser whose person always agrees. */
-function browser() {
-  const asked: RequestOptions[] = [];
-  const spki = toKeyObject(authenticator.publicKey).export({ format: "der", type: "spki" });
-  const credentials: PasskeyCredentials = {
-    create: async () => ({ rawId: rawId.buffer, response: { getPublicKey: () => new Uint8Array(spki).buffer } }),
-    async get({ publicKey: options }) {
-      asked.push(options);
-      const { clientDataJSON, authenticatorData, signature } = authenticator.assert(options.challenge);
-      return { response: { clientDataJSON, authenticatorData, signature } };
-    },
-  };
-  return { asked, credentials };
-}
 
 function device(...answers: Answer[]) {
   const { credentials } = browser();
@@ -49,32 +26,6 @@ function device(...answers: Answer[]) {
 }
 
 const signedIn: Answer = [200, { account: {}, transaction: {}, credentials: { accessToken: "a", refreshToken: "r" } }];
-
-describe("a browser's passkey", () => {
-  it("is made with its public key and asked for by its id, the user verified", async () => {
-    const { asked, credentials } = browser();
-    const passkey = await createBrowserPasskey({ rpId, rpName: "Wallet", userName: "ada@example.com", credentials });
-    expect(passkey).toMatchObject({ publicKey, algorithm: "ES256", credentialId: "AQID-g", rpId });
-    const login = new Uint8Array(16).fill(7);
-    const assertion = await passkey.assert(login);
-    expect(verifyAssertion(authenticator.publicKey, assertion, { login }, parties).rpId).toBe(rpId);
-    expect(asked).toEqual([
-      { challenge: login, rpId, allowCredentials: [{ type: "public-key", id: rawId }], userVerification: "required" },
-    ]);
-  });
-
-  it("is unavailable without a browser, without an answer, or with a key of another kind", async () => {
-    const options = { rpId, rpName: "Wallet", userName: "ada@example.com" };
-    await expect(createBrowserPasskey(options)).rejects.toThrow(PasskeyUnavailableError);
-    for (const created of [null, { rawId: rawId.buffer, response: { getPublicKey: () => new ArrayBuffer(91) } }]) {
-      const credentials = { ...browser().credentials, create: async () => created };
-      await expect(createBrowserPasskey({ ...options, credentials })).rejects.toThrow(PasskeyUnavailableError);
-    }
-    const credentials = { ...browser().credentials, get: async () => null };
-    const passkey = browserPasskey({ publicKey, credentialId: "AQID", rpId, credentials });
-    await expect(passkey.assert(new Uint8Array(16))).rejects.toThrow(PasskeyUnavailableError);
-  });
-});
 
 describe("a client with a passkey", () => {
   it("signs up with it, and requests enrollment with it", async () => {

@@ -3,6 +3,7 @@ import {
   type ChainKey,
   type FlowTransaction,
   type TransactionResult,
+  throwIfAborted,
   transactionId,
 } from "@countersign/flow";
 
@@ -86,7 +87,7 @@ export class FakeChain {
       transactionResult: async (id) => chain.#results.get(id),
       async waitForSeal(id, { signal, onExecuted }) {
         for (;;) {
-          signal.throwIfAborted();
+          throwIfAborted(signal);
           const result = chain.#results.get(id);
           if (result?.status === "Sealed") {
             onExecuted?.(result);
