@@ -30,3 +30,22 @@ export interface KeyStore<Key extends UserKey = UserKey> {
  */
 export const loadOrCreateKey = async <Key extends UserKey>(store: KeyStore<Key>): Promise<Key> =>
   (await store.load()) ?? store.create();
+
+/**
+ * Returns a function that loads a key, or makes one: calls at the same time, as of a double click, share one
+ * key. For writing a `KeyStore`.
+ * @example
+ * const { load, create: make, remove } = indexedDbKeyStore();
+ * const store: KeyStore = { load, create: createOnce(load, make), remove };
+ */
+export function createOnce<Key>(load: () => Promise<Key | undefined>, make: () => Promise<Key>): () => Promise<Key> {
+  let creating: Promise<Key> | undefined;
+  return () => {
+    creating ??= load()
+      .then((stored) => stored ?? make())
+      .finally(() => {
+        creating = undefined;
+      });
+    return creating;
+  };
+}

@@ -5,7 +5,7 @@ import {
   type PasskeyCredentials,
 } from "./browser-passkey.ts";
 import type { TextStorage } from "./credential-store.ts";
-import type { KeyStore } from "./key-store.ts";
+import { createOnce, type KeyStore } from "./key-store.ts";
 
 /** Options of `passkeyStore`. */
 export interface PasskeyStoreOptions {
@@ -31,16 +31,13 @@ export function passkeyStore({ storage, ...options }: PasskeyStoreOptions): KeyS
   const used = storage ?? localStorage;
   const name = `countersign-passkey/${options.rpId}`;
   const { credentials } = options;
-  let creating: Promise<BrowserPasskey> | undefined;
   const load = async (): Promise<BrowserPasskey | undefined> => {
     const text = used.getItem(name);
     if (text === null) return undefined;
     const { publicKey, credentialId, rpId } = JSON.parse(text) as BrowserPasskey;
     return browserPasskey({ publicKey, credentialId, rpId, ...(credentials && { credentials }) });
   };
-  const create = async (): Promise<BrowserPasskey> => {
-    const stored = await load();
-    if (stored) return stored;
+  const make = async (): Promise<BrowserPasskey> => {
     const passkey = await createBrowserPasskey(options);
     const { publicKey, credentialId, rpId } = passkey;
     used.setItem(name, JSON.stringify({ publicKey, credentialId, rpId }));
@@ -48,13 +45,7 @@ export function passkeyStore({ storage, ...options }: PasskeyStoreOptions): KeyS
   };
   return {
     load,
-    create() {
-      // A second click must not make a second passkey.
-      creating ??= create().finally(() => {
-        creating = undefined;
-      });
-      return creating;
-    },
+    create: createOnce(load, make),
     remove: async () => used.removeItem(name),
   };
 }

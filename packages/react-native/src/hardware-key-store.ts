@@ -1,4 +1,4 @@
-import type { DeviceKey, KeyStore } from "@countersign/client";
+import { createOnce, type DeviceKey, type KeyStore } from "@countersign/client";
 import { base64urlToBytes, bytesToBase64url, bytesToHex, canonicalPublicKey, parseSignature } from "@countersign/keys";
 
 /**
@@ -24,7 +24,7 @@ export interface HardwareKeyModule {
     // biome-ignore lint/suspicious/noExplicitAny: the module has an enumeration here, whose value is "base64"
     inputEncoding?: any;
     promptTitle?: string;
-  }): Promise<{ success: boolean; signature?: string; error?: string }>;
+  }): Promise<{ success: boolean; signature?: string; error?: string; errorCode?: string }>;
   /** Lists the keys of this app. */
   getAllKeys(customAlias?: string): Promise<{ keys: { alias: string; publicKey: string }[] }>;
   /** Deletes a key. */
@@ -83,6 +83,17 @@ export interface HardwareKey extends DeviceKey {
  */
 export class HardwareKeyError extends Error {
   override readonly name = "HardwareKeyError";
+  /** The module's code, such as `BIOMETRIC_LOCKOUT`; "" where it has none. */
+  readonly code: string;
+  /** Whether the person closed the dialog: nothing to report, and the call can be made again. */
+  readonly isCancelled: boolean;
+
+  constructor(message: string, code = "") {
+    super(message);
+    this.code = code;
+    // `USER_CANCEL` on iOS, `USER_CANCELED` on Android.
+    this.isCancelled = code.startsWith("USER_CANCEL");
+  }
 }
 
 /** The start of the SubjectPublicKeyInfo of an uncompressed P-256 point; x||y follows (RFC 5480). */
@@ -118,7 +129,7 @@ export function hardwareKeyStore(options: HardwareKeyStoreOptions): KeyStore<Har
           ...(promptTitle !== undefined && { promptTitle }),
         });
         if (!signed.success || signed.signature === undefined) {
-          throw new HardwareKeyError(signed.error ?? "the phone did not sign");
+          throw new HardwareKeyError(signed.error ?? "the phone did not sign", signed.errorCode);
         }
         return parseSignature(fromBase64(signed.signature));
       },
@@ -136,22 +147,14 @@ export function hardwareKeyStore(options: HardwareKeyStoreOptions): KeyStore<Har
     const found = keys.find(({ alias }) => alias === keyAlias || alias.endsWith(`.${keyAlias}`));
     return found && toKey(found.publicKey);
   };
-  const create = async (): Promise<HardwareKey> => {
-    const stored = await load();
-    if (stored) return stored;
+  const make = async (): Promise<HardwareKey> => {
     // `true`: never overwrite a key, an account may depend on it.
     const { publicKey } = await module.createKeys(keyAlias, "ec256", undefined, allowDeviceCredentials, true);
     return toKey(publicKey);
   };
-  let creating: Promise<HardwareKey> | undefined;
   return {
     load,
-    create() {
-      creating ??= create().finally(() => {
-        creating = undefined;
-      });
-      return creating;
-    },
+    create: createOnce(load, make),
     async remove() {
       await module.deleteKeys(keyAlias);
     },

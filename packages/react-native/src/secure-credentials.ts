@@ -1,44 +1,70 @@
 import type { CredentialStore, Credentials } from "@countersign/client";
 
 /**
- * The functions of `expo-secure-store` that are used.
- * @example const store = secureCredentials(SecureStore, "my-app.session");
+ * The functions of `expo-secure-store` that are used; `Options` are its own.
+ * @example const store = secureCredentials(SecureStore, { name: "my-app.session" });
  */
-export interface SecureTextStore {
+export interface SecureTextStore<Options = object> {
   /** Returns a text, or null. */
-  getItemAsync(key: string): Promise<string | null>;
+  getItemAsync(key: string, options?: Options): Promise<string | null>;
   /** Stores a text in the Keychain or Keystore. */
-  setItemAsync(key: string, value: string): Promise<void>;
+  setItemAsync(key: string, value: string, options?: Options): Promise<void>;
   /** Deletes a text. */
-  deleteItemAsync(key: string): Promise<void>;
+  deleteItemAsync(key: string, options?: Options): Promise<void>;
+}
+
+/**
+ * Options of `secureCredentials`.
+ * @example
+ * import type { SecureCredentialsOptions } from "@countersign/react-native";
+ * const options: SecureCredentialsOptions = { name: "my-app.session" };
+ */
+export interface SecureCredentialsOptions<Options = object> {
+  /** The item's name; default `countersign.session`. */
+  name?: string;
+  /** Passed on to the module, such as `{ keychainAccessible: SecureStore.AFTER_FIRST_UNLOCK }`. */
+  options?: Options;
 }
 
 /**
  * Returns a store of the session's tokens in the phone's Keychain or Keystore. Changes are written in their
- * order.
+ * order. Where the first read fails, there is no session: a phone that was restored from another one's backup
+ * cannot decrypt the item, and the device's key signs in again.
  * @example
  * const store = secureCredentials(SecureStore);
  * const client = new CountersignClient({ baseUrl, deviceKey, store });
  */
-export function secureCredentials(module: SecureTextStore, name = "countersign.session"): CredentialStore {
+export function secureCredentials<Options>(
+  module: SecureTextStore<Options>,
+  { name = "countersign.session", options }: SecureCredentialsOptions<Options> = {},
+): CredentialStore {
   let last: Promise<unknown> = Promise.resolve();
   const inOrder = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const next = last.then(work, work);
     last = next.catch(() => undefined);
     return next;
   };
+  /** Whether the item was read or written: later failures must not look like a sign-out. */
+  let isKnown = false;
   return {
     name,
     load: () =>
       inOrder(async () => {
-        const text = await module.getItemAsync(name);
-        return text === null ? undefined : (JSON.parse(text) as Credentials);
+        try {
+          const text = await module.getItemAsync(name, options);
+          const credentials = text === null ? undefined : (JSON.parse(text) as Credentials);
+          isKnown = true;
+          return credentials;
+        } catch (error) {
+          if (isKnown) throw error;
+          return undefined;
+        }
       }),
     save: (credentials) =>
-      inOrder(() =>
-        credentials === undefined
-          ? module.deleteItemAsync(name)
-          : module.setItemAsync(name, JSON.stringify(credentials)),
-      ),
+      inOrder(async () => {
+        if (credentials === undefined) await module.deleteItemAsync(name, options);
+        else await module.setItemAsync(name, JSON.stringify(credentials), options);
+        isKnown = true;
+      }),
   };
 }

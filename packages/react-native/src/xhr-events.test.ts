@@ -1,7 +1,6 @@
 import { CountersignClient, type ProblemError } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { describe, expect, it } from "vitest";
-import { secureCredentials } from "./secure-credentials.ts";
 import { type Xhr, xhrEvents } from "./xhr-events.ts";
 
 /** An XMLHttpRequest as React Native's: the whole text so far, no streams. */
@@ -125,26 +124,4 @@ describe("events by XMLHttpRequest", () => {
     expect(await first).toEqual({ value: undefined, done: true });
     expect(request.aborted).toBe(true);
   }, 10_000);
-});
-
-describe("credentials in the phone's Keychain or Keystore", () => {
-  it("are written in the order of the changes", async () => {
-    const values = new Map<string, string>();
-    const delays = [20, 0, 0];
-    const later = () => new Promise((resolve) => setTimeout(resolve, delays.shift() ?? 0));
-    const store = secureCredentials({
-      getItemAsync: async (key) => values.get(key) ?? null,
-      setItemAsync: async (key, value) => {
-        await later();
-        values.set(key, value);
-      },
-      deleteItemAsync: async (key) => {
-        await later();
-        values.delete(key);
-      },
-    });
-    const pair = { accessToken: "a", refreshToken: "r" };
-    await Promise.all([store.save({ ...pair, refreshToken: "old" }), store.save(undefined), store.save(pair)]);
-    expect(await store.load()).toEqual(pair);
-  });
 });

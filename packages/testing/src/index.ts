@@ -23,3 +23,4 @@ export {
   signUpPerson,
   type TestStack,
 } from "./people.ts";
+export { type SimulatedHardwareOptions, simulatedHardware, simulatedKeychain } from "./simulated-phone.ts";

@@ -1,0 +1,45 @@
+import { describe, expect, it, vi } from "vitest";
+import { secureCredentials } from "./secure-credentials.ts";
+
+describe("credentials in the phone's Keychain or Keystore", () => {
+  it("are written in the order of the changes", async () => {
+    const values = new Map<string, string>();
+    const delays = [20, 0, 0];
+    const later = () => new Promise((resolve) => setTimeout(resolve, delays.shift() ?? 0));
+    const store = secureCredentials({
+      getItemAsync: async (key) => values.get(key) ?? null,
+      setItemAsync: async (key, value) => {
+        await later();
+        values.set(key, value);
+      },
+      deleteItemAsync: async (key) => {
+        await later();
+        values.delete(key);
+      },
+    });
+    const pair = { accessToken: "a", refreshToken: "r" };
+    await Promise.all([store.save({ ...pair, refreshToken: "old" }), store.save(undefined), store.save(pair)]);
+    expect(await store.load()).toEqual(pair);
+  });
+
+  it("are none where the item cannot be read at first; later that is no sign-out", async () => {
+    const pair = { accessToken: "a", refreshToken: "r" };
+    const getItemAsync = vi.fn(async (): Promise<string | null> => {
+      throw new Error("could not decrypt the value");
+    });
+    const store = secureCredentials({ getItemAsync, setItemAsync: async () => {}, deleteItemAsync: async () => {} });
+    expect(await store.load()).toBeUndefined();
+    await store.save(pair);
+    await expect(store.load()).rejects.toThrow("could not decrypt");
+    getItemAsync.mockResolvedValueOnce(JSON.stringify(pair));
+    expect(await store.load()).toEqual(pair);
+  });
+
+  it("have the module's options and another name", async () => {
+    const setItemAsync = vi.fn(async (_key: string, _value: string, _options?: { keychainAccessible: number }) => {});
+    const module = { getItemAsync: async () => null, setItemAsync, deleteItemAsync: async () => {} };
+    const store = secureCredentials(module, { name: "second", options: { keychainAccessible: 0 } });
+    await store.save({ accessToken: "a", refreshToken: "r" });
+    expect(setItemAsync).toHaveBeenCalledWith("second", expect.any(String), { keychainAccessible: 0 });
+  });
+});
