@@ -12,7 +12,7 @@ const passingOn = (usage: string, about: string, run: (args: string[]) => Promis
 
 const commands: Command[] = [
   command({
-    usage: "start -- [--app <origin>]… [--free-ports] [--state-dir <folder>]",
+    usage: "start -- [--app <origin or redirect URI>]… [--free-ports] [--state-dir <folder>]",
     about: "Runs the whole stack on this machine until it is stopped by Ctrl-C. --app registers your own app.",
     options: {
       ...stateDir,

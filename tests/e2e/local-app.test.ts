@@ -11,7 +11,7 @@ import { chainName, NOTHING, network, newEmail, stack } from "../support/person.
 import { send } from "../support/raw-request.ts";
 import { openBrowser, openPage } from "./browser.ts";
 
-const app = localApps([TEST_APP])[0]!;
+const app = { ...localApps([TEST_APP])[0]!, origin: TEST_APP };
 const NEIGHBOUR = "http://localhost:5174";
 const { issuer } = stack.identityProvider;
 
@@ -74,7 +74,7 @@ describe("an app that `npm start -- --app` registered", () => {
     const page = await openPage(browser, app.origin);
     try {
       const email = newEmail();
-      const options = { rpId: app.rpId, rpName: "My app", userName: email, credentials: page.credentials() };
+      const options = { rpId: "localhost", rpName: "My app", userName: email, credentials: page.credentials() };
       const deviceKey = await createBrowserPasskey(options);
       const client = new CountersignClient({ baseUrl: stack.gateway, deviceKey });
       const [home, callback] = app.redirectUris as [string, string];

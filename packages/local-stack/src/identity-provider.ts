@@ -11,6 +11,8 @@ export interface DevelopmentClient {
   appName: string;
   redirectUri: string;
   furtherRedirectUris?: readonly string[];
+  /** Is on phones: its redirect URI has a scheme of its own. */
+  isNative?: boolean;
   keyBinding: "optional" | "required";
   /** Has a secret: its codes need no verifier, and its ID tokens are without profile (userinfo has it). */
   confidential: boolean;
@@ -96,6 +98,7 @@ export function providerConfig({
     clientId: client.clientId,
     appName: client.appName,
     redirectUris: redirectUrisOf(client),
+    ...(client.isNative && { isNative: true }),
     ...(client.confidential && { clientSecretFile: secretFile }),
   }));
   const { clientId, redirectUri } = FOREIGN_CLIENT;

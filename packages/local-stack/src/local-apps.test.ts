@@ -9,7 +9,6 @@ describe("--app", () => {
   it("makes a client, redirect URIs and a relying party of an origin", () => {
     expect(vite).toEqual({
       origin: "http://localhost:5173",
-      rpId: "localhost",
       clientId: "app-localhost-5173",
       redirectUris: ["http://localhost:5173/", "http://localhost:5173/callback"],
     });
@@ -17,8 +16,20 @@ describe("--app", () => {
     expect(localApps([])).toEqual([]);
   });
 
+  it("makes a client of a phone's redirect URI, without an origin", () => {
+    const [phone] = localApps(["com.example.wallet:/callback"]);
+    expect(phone).toEqual({ clientId: "app-com-example-wallet", redirectUris: ["com.example.wallet:/callback"] });
+    expect(describeApp(phone!)).toBe(
+      "app on a phone\n  client id app-com-example-wallet, redirect URI com.example.wallet:/callback",
+    );
+    expect(clientOfApp(phone!)).toMatchObject({ isNative: true, appName: "com.example.wallet:/callback" });
+  });
+
   it.each([
     "",
+    "wallet:/callback",
+    "com.example.wallet://callback?x",
+    "javascript:alert(1)",
     "localhost:5173",
     "http://localhost:5173/app",
     "http://localhost:5173?x",
@@ -67,7 +78,7 @@ it("auth and the development provider know an app's redirect URIs, and only thes
 });
 
 it("each host has its own relying party", () => {
-  const origins = ["http://localhost:8080", ...[vite!, hosted!].map(({ origin }) => origin)];
+  const origins = ["http://localhost:8080", ...["http://localhost:5173", "https://wallet.example.com"]];
   expect(developmentPasskeys(origins)).toEqual({
     relyingParties: [
       { rpId: "localhost", origins: ["http://localhost:8080", "http://localhost:5173"] },

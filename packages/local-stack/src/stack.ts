@@ -126,7 +126,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   writeFileSync(files.providers, `${JSON.stringify(authProviders(issuer, clients, secretFile), null, 2)}\n`);
 
   const gateways = replicas.map((own) => `http://localhost:${own.gateway}`);
-  const pages = [...(webWallet === undefined ? [] : [webWallet]), ...apps.map(({ origin }) => origin)];
+  const pages = [...(webWallet === undefined ? [] : [webWallet]), ...apps.flatMap(({ origin }) => origin ?? [])];
   writeFileSync(files.passkeys, `${JSON.stringify(developmentPasskeys([...gateways, ...pages]), null, 2)}\n`);
 
   const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(

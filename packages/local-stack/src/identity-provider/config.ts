@@ -5,6 +5,8 @@ export interface ProviderClient {
   clientId: string;
   appName: string;
   redirectUris: string[];
+  /** Is on phones (RFC 8252). */
+  isNative?: boolean;
   /** A file with the secret of a confidential client; public clients have none, and need PKCE. */
   clientSecretFile?: string;
 }

@@ -20,6 +20,7 @@ export function createProvider(config: ProviderConfig): { provider: Provider; ac
       client_id: client.clientId,
       client_name: client.appName,
       redirect_uris: client.redirectUris,
+      application_type: client.isNative ? "native" : "web",
       response_types: ["code"],
       grant_types: ["authorization_code"],
       ...authentication(client),

@@ -8,7 +8,7 @@ import { localApps } from "../local-apps.ts";
 import { type RunningStack, startStack } from "../stack.ts";
 import { keepGatewayLogs, noteStack, resetGatewayLogs } from "./gateway-logs.ts";
 import { removeState } from "./stack-template.ts";
-import { TEST_APP } from "./test-app.ts";
+import { TEST_APP, TEST_PHONE_APP } from "./test-app.ts";
 import "./provided.ts";
 
 /**
@@ -102,7 +102,7 @@ async function start(stateDir: string, worker: string): Promise<RunningStack> {
   try {
     const say = (line: string) => console.log(`stack ${worker}: ${line}`);
     const pgbouncer = process.env.CS_TEST_PGBOUNCER;
-    const apps = localApps([TEST_APP]);
+    const apps = localApps([TEST_APP, TEST_PHONE_APP]);
     return await startStack({ stateDir, freePorts: true, throwAway: true, webWallet: true, apps, pgbouncer, say });
   } catch (error) {
     // Logs of a stack that did not start are what one wants to read: they stay, the rest goes.
