@@ -30,6 +30,7 @@ const allowed: [file: string, source: string][] = [
   ["tests/e2e/allowed.test.ts", 'import { fake } from "../../services/signer/src/testing/fake.ts";'],
   ["tests/models/allowed.ts", 'import { rules } from "../../services/signer/src/policy/history-rules.ts";'],
   ["examples/web-wallet/allowed.ts", 'import { CountersignClient } from "@countersign/client";'],
+  ["examples/expo/allowed.ts", 'import { AppState } from "react-native";'],
 ];
 
 /** A rule, and an import that it refuses in a file. */

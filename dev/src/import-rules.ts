@@ -250,6 +250,16 @@ export const forbidden: Rule[] = [
     "examples",
     "Examples use what app developers install.",
     { path: "^examples/" },
-    { pathNot: ["^examples/", "/@countersign/(client|flow|keys)/", "^(crypto|fs)$"] },
+    {
+      pathNot: [
+        "^examples/",
+        "/@countersign/(client|flow|keys|react-native)/",
+        "^(crypto|fs)$",
+        // Of the Expo app, which is installed outside of this repository.
+        "^expo",
+        "^(node_modules/)?react(/index.js|-native)?$",
+        "^@sbaiahmed1/react-native-biometrics$",
+      ],
+    },
   ),
 ];

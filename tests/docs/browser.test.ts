@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { localApps } from "@countersign/local-stack/local-apps.ts";
 import { freePorts } from "@countersign/local-stack/ports.ts";
 import { TEST_APP } from "@countersign/local-stack/testing/test-app.ts";
 import type { Page } from "playwright-core";
@@ -13,7 +12,7 @@ import { newEmail, stack } from "../support/person.ts";
 import { blocksOf } from "./blocks.ts";
 import { inEmptyFolder } from "./empty-folder.ts";
 
-const { origin } = localApps([TEST_APP])[0]!;
+const origin = TEST_APP;
 
 /** Writes a page's files as its reader does, for the addresses of this test's stack. */
 function writeFiles(page: string, app: string): void {

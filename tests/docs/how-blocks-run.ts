@@ -13,6 +13,12 @@ export const BY_LANGUAGE: Record<string, string> = {
 /** Pages whose programs run in Chromium: tests/docs/browser.test.ts. */
 export const BROWSER_PAGES: readonly string[] = ["web"];
 
+/**
+ * Pages for phones: tests/docs/react-native.test.ts calls their functions, tests/packages/expo.test.ts checks
+ * their types.
+ */
+export const PHONE_PAGES: readonly string[] = ["react-native"];
+
 const OPERATORS = "tests/docs/operators.test.ts";
 
 /** The test or script that runs the other blocks of a page. */
@@ -37,6 +43,7 @@ export const BY_PAGE: Record<string, Record<string, string>> = {
   performance: { sh: OPERATORS },
   policy: { sh: OPERATORS },
   privacy: { sh: "tests/e2e/person-data.test.ts" },
+  "react-native": { sh: "tests/docs/react-native.test.ts", typescript: "tests/docs/react-native.test.ts" },
   "quick-start": { sh: "tests/docs/quick-start.test.ts" },
   reliability: { sh: OPERATORS },
   rotation: { sh: OPERATORS },

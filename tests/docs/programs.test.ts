@@ -5,9 +5,11 @@ import { run } from "@countersign/build/run.ts";
 import { beforeAll, expect, it, vi } from "vitest";
 import { stack } from "../support/person.ts";
 import { blocksOf, pages } from "./blocks.ts";
-import { BROWSER_PAGES } from "./how-blocks-run.ts";
+import { BROWSER_PAGES, PHONE_PAGES } from "./how-blocks-run.ts";
 
-const programPages = pages.filter((page) => blocksOf(page).some(({ language }) => language === "ts"));
+const programPages = pages.filter(
+  (page) => !PHONE_PAGES.includes(page) && blocksOf(page).some(({ language }) => language === "ts"),
+);
 /** Below the checkout, where packages are found, and outside of what `npm run check` reads. */
 const folder = join(root, ".local/docs-programs");
 const setUpOf = (page: string) => join(import.meta.dirname, "set-up", `${page}.ts`);
