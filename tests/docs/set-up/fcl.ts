@@ -1,5 +1,4 @@
 import { vi } from "vitest";
-import { deployFclCrypto } from "../../e2e/fcl-crypto.ts";
 import { signUpPerson } from "../../support/person.ts";
 
 export { network } from "../../support/person.ts";
@@ -11,6 +10,9 @@ vi.stubGlobal("window", {
   removeEventListener() {},
   dispatchEvent: () => true,
 });
+// By name, because its types are Node's and the page is compiled with a browser's.
+const fclCrypto: string = "../../e2e/fcl-crypto.ts";
+const { deployFclCrypto } = await import(fclCrypto);
 export const { fclCryptoContract } = await deployFclCrypto();
 export const { client } = await signUpPerson();
 export const nonceOfYourBackend = async (): Promise<string> => "75".repeat(32);
