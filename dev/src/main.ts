@@ -2,6 +2,10 @@ import { reportFailure } from "@countersign/build/fail.ts";
 import { type Command, command, runCommand } from "@countersign/runtime/command.ts";
 
 const stateDir = { "state-dir": { type: "string" } } as const;
+const onOwnTools = {
+  keep: { type: "boolean", default: false },
+  "host-tools": { type: "boolean", default: false },
+} as const;
 
 /** Returns a command that passes its arguments on to the program that it runs. */
 const passingOn = (usage: string, about: string, run: (args: string[]) => Promise<number>): Command => ({
@@ -9,6 +13,9 @@ const passingOn = (usage: string, about: string, run: (args: string[]) => Promis
   about,
   run: ({ args }) => run([...args]),
 });
+
+const suite = (name: string, about: string, run: (args: string[]) => Promise<number>): Command =>
+  passingOn(`${name} -- [argument of vitest]…`, about, run);
 
 const commands: Command[] = [
   command({
@@ -38,21 +45,19 @@ const commands: Command[] = [
     options: stateDir,
     run: async ({ values }) => (await import("./reset.ts")).reset(values["state-dir"]),
   }),
-  passingOn("test -- [argument of vitest]…", "Prepares what tests need, then runs vitest.", async (args) =>
-    (await import("./test.ts")).test(args),
-  ),
-  passingOn(
-    "test:operations -- [argument of vitest]…",
+  suite("test", "Prepares what tests need, then runs vitest.", async (args) => (await import("./test.ts")).test(args)),
+  suite(
+    "test:operations",
     "Upgrades, rotations and restores: the tests that take longer than `npm test` may.",
     async (args) => (await import("./test-operations.ts")).testOperations(args),
   ),
-  passingOn(
-    "test:packages -- [argument of vitest]…",
+  suite(
+    "test:packages",
     "Builds and packs the packages for app developers, installs them in an empty folder, and uses them there.",
     async (args) => (await import("./packages/test-packages.ts")).testPackages(args),
   ),
-  passingOn(
-    "test:docs -- [argument of vitest]…",
+  suite(
+    "test:docs",
     "Builds the documentation and looks at it in Chromium; runs the code blocks of its pages.",
     async (args) => (await import("./docs/docs.ts")).testDocs(args),
   ),
@@ -62,8 +67,8 @@ const commands: Command[] = [
     options: { out: { type: "string", default: "dist" } },
     run: async ({ values }) => (await import("./packages/command.ts")).buildPackagesCommand(values.out),
   }),
-  passingOn(
-    "test:api -- [argument of vitest]…",
+  suite(
+    "test:api",
     "Validates the OpenAPI document, sends requests made from it, and uses generated clients.",
     async (args) => (await import("./test-api.ts")).testApi(args),
   ),
@@ -97,10 +102,7 @@ const commands: Command[] = [
   command({
     usage: "test:compose -- [--keep] [--host-tools]",
     about: "Runs docker-compose.yml on a Docker engine and lets every container crash.",
-    options: {
-      keep: { type: "boolean", default: false },
-      "host-tools": { type: "boolean", default: false },
-    },
+    options: onOwnTools,
     run: async ({ values }) => (await import("./test-compose.ts")).testCompose(values),
   }),
   command({
@@ -118,10 +120,7 @@ const commands: Command[] = [
   command({
     usage: "test:kubernetes -- [--keep] [--host-tools] [word of a step]…",
     about: "Installs the chart into a real cluster on this machine (as root) and tests it there.",
-    options: {
-      keep: { type: "boolean", default: false },
-      "host-tools": { type: "boolean", default: false },
-    },
+    options: onOwnTools,
     positionals: true,
     run: async ({ values, positionals }) => (await import("./kubernetes/test.ts")).testKubernetes(values, positionals),
   }),

@@ -1,5 +1,5 @@
 import { sendTransaction } from "@countersign/client";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import { countersign, reason } from "../support/admin.ts";
 import {
@@ -8,7 +8,6 @@ import {
   NOTHING,
   network,
   newPhone,
-  type Person,
   pollOptions,
   problemOf,
   signUpPerson,
@@ -16,11 +15,7 @@ import {
 } from "../support/person.ts";
 import { json, newSigner, rowsOf } from "./administrator.ts";
 
-let person: Person;
-let accountId: string;
-beforeAll(async () => {
-  ({ person, accountId } = await newSigner());
-});
+const { person, accountId } = await newSigner();
 
 describe("access", () => {
   it("a freeze stops signing until two persons have lifted it", async () => {

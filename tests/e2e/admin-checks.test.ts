@@ -1,19 +1,14 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { payloadMessage } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import { countersign } from "../support/admin.ts";
-import { access, chain, chainName, NOTHING, newPhone, type Person, signUpPerson, stack } from "../support/person.ts";
+import { chain, chainName, NOTHING, newPhone, payloadOf, signUpPerson, stack } from "../support/person.ts";
 import { json, newSigner, outputFiles } from "./administrator.ts";
 import { runAsOwner } from "./chain-owner.ts";
 
 const place = outputFiles();
-let person: Person;
-let accountId: string;
-beforeAll(async () => {
-  ({ person, accountId } = await newSigner());
-});
+const { person, accountId } = await newSigner();
 
 describe("the chain", () => {
   it("balances are those of the chain", async () => {
@@ -82,22 +77,10 @@ describe("the signer", () => {
   });
 
   it("explains which rule decides about a message", async () => {
-    const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(person.address, 1)]);
-    const messageOf = (script: string) =>
-      bytesToHex(
-        payloadMessage({
-          script,
-          arguments: [],
-          referenceBlockId: block.id,
-          gasLimit: 999n,
-          proposalKey: { address: person.address, keyId: 1, sequenceNumber: key.sequenceNumber },
-          payer: chain.paymaster.replace("0x", ""),
-          authorizers: [person.address],
-        }),
-      );
-    const good = await countersign(stack, "ada", "policy", "explain", messageOf(NOTHING), "--chain", chainName);
+    const messageOf = async (script: string) => bytesToHex(await payloadOf(person, script));
+    const good = await countersign(stack, "ada", "policy", "explain", await messageOf(NOTHING), "--chain", chainName);
     expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining("no rule refuses it") });
-    const bad = messageOf("transaction { prepare(a: auth(Keys) &Account) {} }");
+    const bad = await messageOf("transaction { prepare(a: auth(Keys) &Account) {} }");
     expect(await countersign(stack, "ada", "policy", "explain", bad)).toMatchObject({ code: 1 });
   });
 

@@ -1,16 +1,12 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import { asAdmin, countersign, liftHolds, reason } from "../support/admin.ts";
-import { type Person, stack } from "../support/person.ts";
+import { stack } from "../support/person.ts";
 import { json, newSigner } from "./administrator.ts";
 
-let person: Person;
-let accountId: string;
-beforeAll(async () => {
-  ({ person, accountId } = await newSigner());
-});
+const { person, accountId } = await newSigner();
 
 describe("find", () => {
   it("shows saga, keys, devices, sessions, freeze, bindings and the last signatures of an account", async () => {

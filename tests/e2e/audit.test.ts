@@ -4,7 +4,6 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { createAccessApi, payloadMessage } from "@countersign/flow";
 import { GetAuditProofResponse, InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { createRpcClient } from "@countersign/rpc";
@@ -14,7 +13,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { firstRecord } from "../../services/signer/src/testing/audit-fixture.ts";
 import { countersign } from "../support/admin.ts";
-import { chain, chainName, type Person, signUpPerson, stack } from "../support/person.ts";
+import { chainName, type Person, payloadOf, signUpPerson, stack } from "../support/person.ts";
 
 const { ca, clients } = stack.tls;
 const options = {
@@ -47,19 +46,8 @@ let message: Uint8Array;
 let proof: GetAuditProofResponse;
 beforeAll(async () => {
   const person = await signUpPerson();
-  const { address } = person;
   client = person.client;
-  const access = createAccessApi({ baseUrl: chain.accessNode });
-  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
-  message = payloadMessage({
-    script: "transaction { prepare(a: &Account) {} }",
-    arguments: [],
-    referenceBlockId: block.id,
-    gasLimit: 999n,
-    proposalKey: { address, keyId: 1, sequenceNumber: key.sequenceNumber },
-    payer: chain.paymaster.replace("0x", ""),
-    authorizers: [address],
-  });
+  message = await payloadOf(person);
   const { accessToken: token } = client.credentials!;
   const { audit: receipt } = await signing.signTransaction({ message: Buffer.from(message), chainName }, { token });
   // Until a checkpoint covers it, the proof is not there yet.

@@ -1,17 +1,16 @@
 import { type CountersignClient, sendKeyChange, sendParentLink, type WantedKeyChange } from "@countersign/client";
-import { type CadenceValue, cadenceAddress, payloadMessage } from "@countersign/flow";
+import { type CadenceValue, cadenceAddress } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import {
-  access,
-  chain,
   chainName,
   logIn,
   network,
   newPhone,
   type Person,
+  payloadOf,
   problemOf,
   secondPhone,
   signUpPerson,
@@ -25,19 +24,7 @@ const FREEZES_WITHIN_MS = 5_000;
 const newKey = () => generateKeyPair().publicKey;
 
 /** Requests a signature of a harmless transaction. */
-async function sign({ client, address }: Person) {
-  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
-  const message = payloadMessage({
-    script: "transaction { prepare(account: &Account) {} }",
-    arguments: [],
-    referenceBlockId: block.id,
-    gasLimit: 999n,
-    proposalKey: { address, keyId: 1, sequenceNumber: key.sequenceNumber },
-    payer: chain.paymaster.replace("0x", ""),
-    authorizers: [address],
-  });
-  return client.signTransaction(bytesToHex(message));
-}
+const sign = async (person: Person) => person.client.signTransaction(bytesToHex(await payloadOf(person)));
 const signed = (person: Person) =>
   sign(person).then(
     () => "signed",

@@ -3,14 +3,14 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { createAccessApi, payloadMessage } from "@countersign/flow";
+import { createAccessApi } from "@countersign/flow";
 import { parsePublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import { ensurePython } from "@countersign/local-stack/python.ts";
 import { hasPython } from "@countersign/local-stack/test-programs.ts";
 import { ensureGrpcurl } from "@countersign/local-stack/tools.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chain, chainName, type Person, signUpPerson, stack } from "../support/person.ts";
+import { chain, chainName, NOTHING, type Person, payloadOf, signUpPerson, stack } from "../support/person.ts";
 
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), "countersign-backend-"));
@@ -33,17 +33,7 @@ describe.skipIf(!hasPython())("a backend in Python, generated from the same prot
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   const sign = async (authorizer: string, other: { signer?: string; chain?: string } = {}) => {
-    const access = createAccessApi({ baseUrl: chain.accessNode });
-    const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(person.address, 1)]);
-    const message = payloadMessage({
-      script: "transaction { prepare(a: &Account) {} }",
-      arguments: [],
-      referenceBlockId: block.id,
-      gasLimit: 999n,
-      proposalKey: { address: person.address, keyId: 1, sequenceNumber: key.sequenceNumber },
-      payer: chain.paymaster.replace("0x", ""),
-      authorizers: [authorizer],
-    });
+    const message = await payloadOf(person, NOTHING, authorizer);
     writeFileSync(place("message"), message);
     writeFileSync(place("token"), person.client.credentials!.accessToken, { mode: 0o600 });
     const { ca, clients } = stack.tls;

@@ -1,16 +1,12 @@
 import { readFileSync, statSync } from "node:fs";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import { countersign } from "../support/admin.ts";
-import { chainName, logIn, newPhone, type Person, pollOptions, problemOf, stack } from "../support/person.ts";
+import { chainName, logIn, newPhone, pollOptions, problemOf, stack } from "../support/person.ts";
 import { json, newSigner, outputFiles, rowsOf } from "./administrator.ts";
 
 const place = outputFiles();
-let person: Person;
-let accountId: string;
-beforeAll(async () => {
-  ({ person, accountId } = await newSigner());
-});
+const { person, accountId } = await newSigner();
 
 describe("a person's data", () => {
   it("is exported whole, to a file that only the administrator reads", async () => {

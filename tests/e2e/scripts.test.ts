@@ -1,12 +1,5 @@
 import { sendTransaction } from "@countersign/client";
-import {
-  type CadenceValue,
-  cadenceAddress,
-  cadenceArray,
-  cadenceString,
-  cadenceUFix64,
-  payloadMessage,
-} from "@countersign/flow";
+import { type CadenceValue, cadenceAddress, cadenceArray, cadenceString, cadenceUFix64 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { ensureServiceKey } from "@countersign/local-stack/emulator.ts";
@@ -20,7 +13,7 @@ import {
   ordinary,
 } from "../../services/signer/src/policy/script/testing/collection.ts";
 import { stateDir } from "../security/secrets.ts";
-import { access, chain, network, type Person, problemOf, signUpPerson } from "../support/person.ts";
+import { chain, network, type Person, payloadOf, problemOf, signUpPerson } from "../support/person.ts";
 import { runAsOwner } from "./chain-owner.ts";
 
 const service = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));
@@ -80,19 +73,7 @@ describe("ordinary transactions are co-signed, sponsored and sealed", () => {
   });
 });
 
-async function sign(script: string, by = person) {
-  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(by.address, 1)]);
-  const message = payloadMessage({
-    script,
-    arguments: [],
-    referenceBlockId: block.id,
-    gasLimit: 999n,
-    proposalKey: { address: by.address, keyId: 1, sequenceNumber: key.sequenceNumber },
-    payer: chain.paymaster.replace("0x", ""),
-    authorizers: [by.address],
-  });
-  return by.client.signTransaction(bytesToHex(message));
-}
+const sign = async (script: string, by = person) => by.client.signTransaction(bytesToHex(await payloadOf(by, script)));
 
 describe("attacks", () => {
   const withKey = (script: string) => script.replaceAll("$KEY", generateKeyPair().publicKey.publicKey);

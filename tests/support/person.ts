@@ -1,6 +1,6 @@
 import type { Login } from "@countersign/client";
 import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
-import { createAccessApi } from "@countersign/flow";
+import { createAccessApi, payloadMessage } from "@countersign/flow";
 import type { KeyAlgorithm } from "@countersign/keys";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { ownStack } from "@countersign/local-stack/testing/own-stack.ts";
@@ -42,6 +42,20 @@ export const signUpPerson = (phone = newPhone()): Promise<people.Person> => peop
 /** Enrolls a second phone of a person, approved by the first. */
 export const secondPhone = (of: Pick<people.Person, "email" | "client">): Promise<people.Phone> =>
   people.secondPhone(stack, of, newPhone());
+
+/** Returns the payload of a transaction of the account's first device, which the paymaster pays for. */
+export async function payloadOf({ address }: Pick<people.Person, "address">, script = NOTHING, authorizer = address) {
+  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
+  return payloadMessage({
+    script,
+    arguments: [],
+    referenceBlockId: block.id,
+    gasLimit: 999n,
+    proposalKey: { address, keyId: 1, sequenceNumber: key.sequenceNumber },
+    payer: chain.paymaster.replace("0x", ""),
+    authorizers: [authorizer],
+  });
+}
 
 /** Returns the problem with which a call of the client was refused. */
 export async function problemOf(work: Promise<unknown>): Promise<{ status: number; error: string; reason: string }> {
