@@ -42,6 +42,23 @@ describe("sign-up", () => {
     expect(await client.me()).toEqual(signedUp.account);
   });
 
+  it("takes texts of 256 characters, each of which may be two units of UTF-16; not of 257", async () => {
+    const { client } = newPhone();
+    const signUp = async (name: string, osName = "iOS") =>
+      client.signUp({ login: await logIn(newEmail()), chainName, device: { name, osName } });
+    const tooLong = { status: 400, error: "InvalidRequest" };
+    expect(await problemOf(signUp("😀".repeat(257)))).toMatchObject(tooLong);
+    await signUp("😀".repeat(256), "𝄞".repeat(256));
+    expect(await client.devices()).toMatchObject([{ name: "😀".repeat(256), osName: "𝄞".repeat(256) }]);
+    expect((await client.updateDevice({ lang: "𐐷".repeat(256) })).lang).toBe("𐐷".repeat(256));
+    expect(await problemOf(client.updateDevice({ lang: "𐐷".repeat(257) }))).toMatchObject(tooLong);
+    const backup = newPhone().deviceKey;
+    await client.registerRecoveryKey(backup, "🔑".repeat(256));
+    expect((await client.keys({ includeRevoked: true })).at(-1)).toMatchObject({
+      recoverKey: { cloudKey: { accountName: "🔑".repeat(256) } },
+    });
+  });
+
   it("lists the device and the key afterwards", async () => {
     const { client, deviceKey, signedUp } = await signUpPerson();
     const devices = await client.devices();

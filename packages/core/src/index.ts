@@ -12,6 +12,7 @@ export {
   withCommitPoints,
   withFaultPoints,
 } from "./fault-points.ts";
+export { hasAtMost } from "./has-at-most.ts";
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
 export { LOG_FIELDS, type LogFields, type Logger } from "./logger.ts";

@@ -1,4 +1,4 @@
-import { invalidFields, isUuid } from "@countersign/core";
+import { hasAtMost, invalidFields, isUuid } from "@countersign/core";
 import type { PublicKey as ProtoPublicKey } from "@countersign/proto/common/v1/types.ts";
 import { z } from "zod";
 import { validPublicKeyFromProto } from "./public-key.ts";
@@ -14,11 +14,11 @@ export function parseRequest<T>(shape: z.ZodType<T>, request: unknown): T {
 
 export const uuidField = z.string().refine(isUuid, "is not a UUID in lower case");
 
-/** A client's text: at most `max` UTF-16 units, none of them a control character. */
+/** A client's text: at most `max` characters, none of them a control character. */
 export const textField = (max = 256) =>
   z
     .string()
-    .max(max, `has more than ${max} characters`)
+    .refine((text) => hasAtMost(text, max), `has more than ${max} characters`)
     .regex(/^\P{Cc}*$/u, "has control characters");
 
 /** Reads common.v1.PublicKey and checks that it is on its curve. Errors: InvalidPublicKey. */

@@ -1,4 +1,4 @@
-import { invalidField } from "@countersign/core";
+import { hasAtMost, invalidField } from "@countersign/core";
 import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
 import {
   type DeviceAttributes as ProtoDeviceAttributes,
@@ -18,7 +18,7 @@ function field(pointer: string, detail: string): never {
 }
 
 function limited(value: string, limit: number, pointer: string): string {
-  return value.length <= limit ? value : field(pointer, `at most ${limit} characters`);
+  return hasAtMost(value, limit) ? value : field(pointer, `at most ${limit} characters`);
 }
 
 const METHODS = new Map<number, Login["method"]>([
