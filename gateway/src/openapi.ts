@@ -21,7 +21,8 @@ const DESCRIPTION = `OpenID sign-up, device keys, accounts on Flow, co-signed an
 
 - Bodies are JSON in UTF-8 of at most 64 KiB. Unknown members are ignored, and \`null\` counts as absent. A text
   with U+0000 or with half of a surrogate pair is \`InvalidRequest\`.
-- Answers have every documented member; newer gateways may add members, error codes and events.
+- Answers have every documented member; newer gateways may add members, events, and values to those of an
+  \`x-extensible-enum\`.
 - Errors are problem documents (RFC 9457): \`error\` is the stable code.`;
 
 /** The part of a served document that its tests and the AsyncAPI document read. */
@@ -81,9 +82,16 @@ export function eventSchemas(): Record<string, oas31.SchemaObject> {
   >;
 }
 
-// Newer gateways may add members to their answers: no schema is closed.
-const openObjects: NonNullable<CreateDocumentOptions["override"]> = ({ jsonSchema }) =>
-  void delete jsonSchema.additionalProperties;
+/**
+ * Newer gateways may add members to their answers: no schema is closed. A member that is an object or null is
+ * always there, but documented as optional: openapi-generator's Kotlin refuses the null of a required one.
+ */
+const openObjects: NonNullable<CreateDocumentOptions["override"]> = ({ jsonSchema }) => {
+  delete jsonSchema.additionalProperties;
+  const members = jsonSchema.properties as Record<string, oas31.SchemaObject>;
+  const isNullable = (name: string) => members[name]?.anyOf?.some((each) => "type" in each && each.type === "null");
+  if (jsonSchema.required) jsonSchema.required = jsonSchema.required.filter((name) => !isNullable(name));
+};
 
 /** Wraps references that have members beside them, such as a description: some generators drop these. */
 function wrapReferences(node: unknown): unknown {

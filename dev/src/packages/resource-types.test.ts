@@ -1,3 +1,4 @@
+import { openEnum } from "@countersign/http-api/formats.ts";
 import * as requests from "@countersign/http-api/requests.ts";
 import * as resources from "@countersign/http-api/resources.ts";
 import { expect, it } from "vitest";
@@ -21,6 +22,7 @@ it("writes a schema as a type, with its description and examples", () => {
   const Cat = z.object({
     name: z.string().meta({ description: "Its name.", examples: ["Tom"] }),
     colour: Colour,
+    mood: openEnum(["awake", "asleep"], "Its mood."),
     lives: z.int().default(9),
     friends: z.array(z.union([z.string(), z.null()])).optional(),
   });
@@ -35,6 +37,11 @@ it("writes a schema as a type, with its description and examples", () => {
       "   */",
       '  "name": string;',
       '  "colour": Colour;',
+      "  /**",
+      "   * Its mood. A newer gateway may send other values.",
+      '   * @example "awake"',
+      "   */",
+      '  "mood": "awake" | "asleep" | (string & {});',
       '  "lives"?: number | undefined;',
       '  "friends"?: Array<string | null> | undefined;',
       "};",

@@ -47,7 +47,11 @@ function typeOf(schema: JsonSchema | boolean, indent: string): string {
   if (typeof schema === "boolean") return "unknown";
   if (schema.$ref !== undefined) return nameOf(schema.$ref);
   if ("const" in schema) return JSON.stringify(schema.const);
-  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (schema.enum) {
+    const values = schema.enum.map((value) => JSON.stringify(value));
+    // An editor still offers the known values of an open enumeration.
+    return [...values, ...("x-extensible-enum" in schema ? ["(string & {})"] : [])].join(" | ");
+  }
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (alternatives) return alternatives.map((each) => typeOf(each, indent)).join(" | ");
   if (schema.allOf) return schema.allOf.map((each) => `(${typeOf(each, indent)})`).join(" & ");

@@ -46,11 +46,9 @@ interface RouteBase {
 
 /** The parts of the API, by which documents and generated clients group operations. */
 export const TAGS = {
-  Auth: "Signing up, signing in on a known device, and sessions.",
-  Enrollment: "A new device asks to be enrolled, and a registered one decides.",
+  Auth: "Signing up, signing in, on a new device too, and sessions.",
   Account: "The account, its networks, parents, time locks and server key.",
-  Devices: "The account's devices, and the stream of its events.",
-  Keys: "The keys of the account: user keys and the recovery key.",
+  Devices: "The account's devices and keys, requests to enroll new devices, and the stream of events.",
   Signing: "The server's and the paymaster's signatures.",
 } as const;
 export type Tag = keyof typeof TAGS;

@@ -23,9 +23,8 @@ export const createRoutes = (services: Services, options: RouteOptions): Route[]
   ...tagged("Signing", signRoutes(services), userMessageRoutes(services)),
   ...tagged("Account", accountRoutes(services)),
   ...tagged("Auth", signInRoutes(services, options), sessionRoutes(services), signUpRoutes(services)),
-  ...tagged("Enrollment", newDeviceRoutes(services), twoFactorRoutes(services)),
-  ...tagged("Devices", deviceRoutes(services), eventRoutes(services)),
-  ...tagged("Keys", keyRoutes(services)),
+  ...tagged("Auth", newDeviceRoutes(services)),
+  ...tagged("Devices", twoFactorRoutes(services), deviceRoutes(services), eventRoutes(services), keyRoutes(services)),
   ...tagged("Account", messageRoutes(services), timeLockRoutes(services), serverKeyRoutes(services)),
 ];
 

@@ -17,6 +17,7 @@ import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, LOGIN_ERRORS, loginBeyondSchema, withLoginPointers } from "./mapping/login.ts";
 import { fromPublicKey } from "./mapping/public-key.ts";
 import { once } from "./rpc.ts";
+import { bySignature } from "./two-factor.ts";
 
 /** The settings that change a schema. */
 export interface RouteOptions {
@@ -63,11 +64,7 @@ const documentedChallengeBody = (request: typeof LoginOnChain | typeof OptionalL
     .meta({ id: "ChallengeRequest", description: "Asks for a challenge." });
 
 const challengeData = hexBytes(64, "The challenge, as it was issued.", "000102030405060708090a0b0c0d0e0f");
-const deviceKey = z
-  .object({
-    signature: hexBytes(256, "The signature over the challenge's bytes: raw r||s or DER.", "ab".repeat(64)),
-  })
-  .meta({ id: "DeviceKeySignature", description: "A device key's signature." });
+const deviceKey = z.object({ signature: hexBytes(256, "The signature over the challenge's bytes.", "ab") });
 const passKey = z
   .object({
     clientDataJSON: clientDataJson(),
@@ -87,7 +84,7 @@ const respondBody = z.object({
 const documentedRespondBody = z
   .discriminatedUnion("challengeType", [
     z
-      .object({ challengeType: forDeviceKey, challengeData, deviceKey })
+      .object({ challengeType: forDeviceKey, challengeData, deviceKey: bySignature })
       .meta({ id: "DeviceKeyChallengeAnswer", description: "A device key's answer." }),
     z
       .object({ challengeType: forPasskey, challengeData, passKey })

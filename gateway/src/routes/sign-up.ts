@@ -28,7 +28,16 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
     },
     beyondSchema: loginBeyondSchema(""),
     response: SignedIn,
-    errors: [...NEW_KEY_ERRORS, "AccountExists", "IdempotencyKeyReused", "DeploymentFailed", "PleaseRegisterKey"],
+    errors: [
+      ...NEW_KEY_ERRORS,
+      "AccountExists",
+      "IdempotencyKeyReused",
+      "DeploymentFailed",
+      "PleaseRegisterKey",
+      "DeviceConflict",
+      "TooManyDevices",
+      "TooManyKeys",
+    ],
     handler: async ({ body }, call) => {
       const request = {
         login: fromLogin(body),

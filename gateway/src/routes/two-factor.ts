@@ -43,17 +43,31 @@ const byTransaction = z
   })
   .meta({ id: "TransactionApproval", description: "An approval by a transaction that ran." });
 
-const bySignature = z
+export const bySignature = z
   .object({
-    signature: hexBytes(72, "The device key's signature over `message`: raw r||s or DER.", "ab".repeat(64)),
+    signature: hexBytes(
+      72,
+      "The signature over `message`, or over the challenge's bytes: raw r||s or DER.",
+      "ab".repeat(64),
+    ),
     clientDataJSON: clientDataJson(4_096).optional(),
     authenticatorData: base64Bytes(4_096, "The passkey's authenticator data.").optional(),
   })
   .meta({
-    id: "SignatureApproval",
-    description: "An approval by a signature; a passkey's comes with both of its other members.",
+    id: "KeySignature",
+    description: "The signature of a device's key; a passkey's comes with both of its other members.",
     dependentRequired: { clientDataJSON: ["authenticatorData"], authenticatorData: ["clientDataJSON"] },
   });
+
+/** A text as in answers: generated clients pass on the status that they have read. */
+const statusFilter = z.enum(http.TwoFactorStatus.options).meta({
+  description: "Only requests in this state.",
+  examples: ["pending"],
+  override: ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
+    jsonSchema.pattern = `^(?:${http.TwoFactorStatus.options.join("|")})$`;
+    delete jsonSchema.enum;
+  },
+});
 
 const redirection = z
   .object({ destDeviceId: uuid("The id of the device to ask.") })
@@ -88,7 +102,7 @@ export const twoFactorRoutes = ({ twoFactor }: Services): UntaggedRoute[] => [
     recover: true,
     request: {
       query: z.object({
-        status: http.TwoFactorStatus.optional().meta({ description: "Only requests in this state." }),
+        status: statusFilter.optional(),
       }),
     },
     response: z

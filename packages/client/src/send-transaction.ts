@@ -59,7 +59,8 @@ export interface SendTransactionOptions {
    * Called with the transaction's id once it is signed and before it is submitted. With the id
    * `waitForTransaction` learns from the chain what became of it, also after an abort or a crash. Where it
    * returns a promise, nothing is submitted before that is fulfilled, nor if it is rejected. Called again,
-   * with another id, when the transaction is built again.
+   * with another id, when the transaction is built again. Do not wait in it for another transaction of the
+   * account, which waits for this one.
    */
   onSubmitted?: (id: string) => void | Promise<void>;
   /** Ends the call, also while it waits for its turn; default: 60 s after its turn came. */

@@ -4,7 +4,8 @@ import {
   ChainName,
   described,
   OptionalTimestamp,
-  openEnumeration,
+  open,
+  openEnum,
   PublicKeyHex,
   Timestamp,
   Uuid,
@@ -17,11 +18,6 @@ import {
  */
 
 const occurredAt = Timestamp.meta({ description: "The time of the change." });
-const open = (description: string, example: string) => ({
-  description,
-  examples: [example],
-  override: openEnumeration,
-});
 
 const named = <T extends z.ZodRawShape>(id: string, description: string, shape: T) =>
   z.object({ occurredAt, ...shape }).meta({ id, description });
@@ -31,7 +27,7 @@ const twoFactor = named("TwoFactorEvent", "A request to enroll a device has chan
 });
 const key = named("KeyEvent", "A key of the account has changed; a discovered one is unregistered.", {
   publicKey: PublicKeyHex.meta({ description: "The key on chain." }),
-  algorithm: Algorithm,
+  algorithm: open(Algorithm),
   chainName: ChainName,
   keyIndex: z.int32().meta({ description: "The key's index on chain.", examples: [1] }),
 });
@@ -54,29 +50,29 @@ const timeLockStarted = named("TimeLockStartedEvent", "A change of keys, or the 
 const timeLockCancelled = named("TimeLockCancelledEvent", "A device has cancelled a time lock.", timeLock);
 const device = named("DeviceEvent", "A device of the account has changed.", {
   deviceId: Uuid.meta({ description: "The device's id." }),
-  change: z.enum(["registered", "changed", "removed"]).meta(open("The change.", "changed")),
+  change: openEnum(["registered", "changed", "removed"], "The change."),
 });
 const account = named("AccountUpdatedEvent", "The account has changed.", {
   accountId: Uuid.meta({ description: "The account's id." }),
-  change: z.enum(["deployed", "changed", "frozen", "unfrozen", "left"]).meta(open("The change.", "changed")),
+  change: openEnum(["deployed", "changed", "frozen", "unfrozen", "left"], "The change."),
 });
-
-/** The causes of a session's end. */
-export const SessionEndCause = z.enum([
-  "signed-out",
-  "ended-by-user",
-  "replaced",
-  "refresh-token-reused",
-  "device-removed",
-  "key-revoked",
-  "account-left",
-  "administrator",
-  "expired",
-]);
 
 const session = named("SessionEndedEvent", "A session of the account has ended.", {
   sessionId: Uuid.meta({ description: "The session's id." }),
-  cause: SessionEndCause.meta(open("The cause.", "signed-out")),
+  cause: openEnum(
+    [
+      "signed-out",
+      "ended-by-user",
+      "replaced",
+      "refresh-token-reused",
+      "device-removed",
+      "key-revoked",
+      "account-left",
+      "administrator",
+      "expired",
+    ],
+    "The cause.",
+  ),
 });
 const reset = z
   .object({ occurredAt: occurredAt.optional() })

@@ -1,3 +1,4 @@
+import { hasAtMost } from "@countersign/core";
 import { KEY_ALGORITHMS } from "@countersign/keys";
 import { z } from "zod";
 
@@ -71,24 +72,33 @@ export const described = (description: string, example: string) =>
   z.string().meta({ description, examples: [example] });
 
 /**
- * Accepts a string of at most `max` characters, as JSON Schema counts them. NUL and lone surrogates are
- * rejected, because neither protobuf nor Postgres stores them unchanged.
+ * Accepts a string of at most `max` characters, as JSON Schema and the services count them. NUL and lone
+ * surrogates are rejected, because neither protobuf nor Postgres stores them unchanged.
  */
 export const text = (max = 256, tooLong = `Too long: expected string to have <=${max} characters`) =>
   z
     .string()
-    .refine((value) => value.length <= max || [...value].length <= max, tooLong)
+    .refine((value) => hasAtMost(value, max), tooLong)
     .refine((value) => value.isWellFormed() && !value.includes("\0"), "Contains NUL or half of a surrogate pair")
     .meta({ maxLength: max });
 
 /**
- * Documents an enumeration of answers as an open one: generated clients would fail on a value that they do
- * not know.
+ * Returns an enumeration as answers have it: generated clients read a string, because with a closed one they
+ * would fail on a value that a newer gateway sends. In requests it stays closed: the gateway refuses others.
  */
-export const openEnumeration = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void => {
-  jsonSchema["x-extensible-enum"] = jsonSchema.enum;
-  delete jsonSchema.enum;
-};
+export function open<Enumeration extends z.ZodEnum>(closed: Enumeration): Enumeration {
+  const { id: _, ...members } = closed.meta() ?? {};
+  return (z.enum(closed.options as string[]) as unknown as Enumeration).meta({
+    ...members,
+    description: `${members.description} A newer gateway may send other values.`,
+    "x-extensible-enum": closed.options,
+    override: ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => void delete jsonSchema.enum,
+  });
+}
+
+/** Returns an open enumeration without a name of its own; the first value is the example. */
+export const openEnum = <const Values extends readonly [string, ...string[]]>(values: Values, description: string) =>
+  open(z.enum(values).meta({ description, examples: [values[0]] }));
 
 /** Returns a named schema: an object that the documents describe once and refer to by its name. */
 export const resource = <Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) =>

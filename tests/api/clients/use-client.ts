@@ -4,7 +4,6 @@ import {
   AuthApi,
   Configuration,
   DevicesApi,
-  EnrollmentApi,
   LoginMethod,
   type Problem,
   ResponseError,
@@ -27,24 +26,28 @@ const challenge = await auth.issueChallenge({
   challengeRequest: { challengeType: "deviceKey", request: login, publicKey },
 });
 
-const session = new Configuration({ basePath, accessToken: signedIn.credentials.accessToken });
-const me = await new AccountApi(session).getMe();
-const { devices } = await new DevicesApi(session).listDevices();
-const refused: Response = await new EnrollmentApi(session)
-  .getTwoFactor({ id: "019a0000-0000-7000-8000-000000000001" })
-  .then(
-    () => Promise.reject(new Error("was not refused")),
-    (error: unknown) => (error instanceof ResponseError ? error.response : Promise.reject(error)),
-  );
-const problem = (await refused.json()) as Problem;
-
-console.log(
-  JSON.stringify({
+/** Reads with the session's token; what a newer gateway answers too. */
+async function read(gateway: string) {
+  const session = new Configuration({ basePath: gateway, accessToken: signedIn.credentials.accessToken });
+  const me = await new AccountApi(session).getMe();
+  const { devices } = await new DevicesApi(session).listDevices();
+  const { keys } = await new DevicesApi(session).listKeys();
+  const refused: Response = await new DevicesApi(session)
+    .getTwoFactor({ id: "019a0000-0000-7000-8000-000000000001" })
+    .then(
+      () => Promise.reject(new Error("was not refused")),
+      (error: unknown) => (error instanceof ResponseError ? error.response : Promise.reject(error)),
+    );
+  const problem = (await refused.json()) as Problem;
+  return {
     sameAccount: me.account.id === signedIn.account.id,
-    addresses: me.account.addresses.length,
-    devices: devices.map((each) => each.publicKey),
-    challengeDigits: challenge.challengeData.length,
+    chainTypes: me.account.addresses.map((each) => each.chainType),
+    devices: devices.map((each) => [each.publicKey, each.algorithm, each.type]),
+    keys: keys.map((each) => [each.publicKey, each.type, each.userKey?.type]),
     error: problem.error,
     status: refused.status,
-  }),
-);
+  };
+}
+
+const [now, later] = [await read(basePath), await read(variable("LATER_GATEWAY"))];
+console.log(JSON.stringify({ challengeDigits: challenge.challengeData.length, now, later }));

@@ -6,7 +6,7 @@ import {
   described,
   OptionalTimestamp,
   OptionalTransactionId,
-  openEnumeration,
+  openEnum,
   resource,
   Timestamp,
   Uuid,
@@ -22,11 +22,7 @@ export const Address = resource("Address", "An address of an account: each accou
     format: "int64",
     examples: [646],
   }),
-  chainType: z.enum(["cadence", "evm"]).meta({
-    description: "The virtual machine that the address belongs to.",
-    examples: ["cadence"],
-    override: openEnumeration,
-  }),
+  chainType: openEnum(["cadence", "evm"], "The virtual machine that the address belongs to."),
 });
 export type Address = z.infer<typeof Address>;
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Algorithm, createdAt, described, lastUsedAt, PublicKeyHex, resource, Uuid } from "../formats.ts";
+import { Algorithm, createdAt, described, lastUsedAt, open, PublicKeyHex, resource, Uuid } from "../formats.ts";
 
 export const DEVICE_TYPES = ["mobile", "browser", "desktop"] as const;
 
@@ -12,7 +12,7 @@ export const DeviceType = z.enum(DEVICE_TYPES).meta({
 export const Device = resource("Device", "A registered device. Texts that it has not stated are empty.", {
   id: Uuid.meta({ description: "The device's id." }),
   publicKey: PublicKeyHex.meta({ description: "The identity key of the device." }),
-  algorithm: Algorithm,
+  algorithm: open(Algorithm),
   sdkVersion: described("The version of the client library.", "0.1.0"),
   pushToken: described("The push registration; changes when the operating system changes it.", "push-registration"),
   name: described("The name that the person sees.", "Ada's phone"),
@@ -21,7 +21,7 @@ export const Device = resource("Device", "A registered device. Texts that it has
   deviceManufacturer: described("The maker of the device.", "Google"),
   deviceModel: described("The model of the device.", "Pixel 9"),
   lang: described("The language of the device (BCP 47).", "en-GB"),
-  type: DeviceType,
+  type: open(DeviceType),
   createdAt,
   lastUsedAt,
 });

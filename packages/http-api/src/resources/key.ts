@@ -6,7 +6,8 @@ import {
   described,
   lastUsedAt,
   OptionalTimestamp,
-  openEnumeration,
+  open,
+  openEnum,
   PublicKeyHex,
   resource,
   text,
@@ -22,7 +23,7 @@ export const UserKeyType = z.enum(["device", "passkey"]).meta({
 });
 
 export const UserKey = resource("UserKey", "The device that a user key belongs to.", {
-  type: UserKeyType,
+  type: open(UserKeyType),
   device: Device.nullable().meta({
     description: "null where the device was removed, or the key came onto the chain without one.",
   }),
@@ -44,15 +45,11 @@ export const RecoveryKey = resource("RecoveryKey", "The place that keeps a recov
 
 export const Key = resource("Key", "A key of the account. The chain decides about index, weight and revocation.", {
   publicKey: PublicKeyHex.meta({ description: "The key that is on chain." }),
-  algorithm: Algorithm,
+  algorithm: open(Algorithm),
   accountId: Uuid.meta({ description: "The account's id." }),
   appId: described("The app that registered the key.", "demo"),
   chainName: ChainName,
-  type: z.enum(["user-key", "recover-key"]).meta({
-    description: "A key of a device, or the account's recovery key.",
-    examples: ["user-key"],
-    override: openEnumeration,
-  }),
+  type: openEnum(["user-key", "recover-key"], "A key of a device, or the account's recovery key."),
   name: described("The name that the person sees.", "Ada's phone"),
   keyIndex: z.int32().meta({ description: "The key's index on chain; -1 while it is pending.", examples: [1] }),
   weight: z.int32().meta({ description: "The key's weight on chain; 1000 sign a transaction.", examples: [1] }),

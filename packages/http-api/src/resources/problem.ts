@@ -1,6 +1,6 @@
 import { REASONS, type Reason } from "@countersign/core";
 import { z } from "zod";
-import { described, openEnumeration, resource, Timestamp } from "../formats.ts";
+import { described, openEnum, resource, Timestamp } from "../formats.ts";
 
 export const FieldProblem = resource("FieldProblem", "One member of the request that was refused.", {
   pointer: described("A JSON pointer into the body, or a parameter's name after a slash.", "/userKey/publicKey"),
@@ -19,13 +19,7 @@ export const Problem = resource("Problem", "RFC 9457, with the members that this
     .meta({ description: "The HTTP status.", examples: [400] }),
   detail: described("What happened, for a developer.", "Some fields are not valid"),
   instance: described("The request id.", "0f8fad5b-d9cb-469f-a165-70867728950e"),
-  error: z.enum(CODES).meta({
-    description:
-      "The stable code. The list is open: a newer gateway may answer a code that is not in it, so treat an " +
-      "unknown one as its status.",
-    examples: ["InvalidRequest"],
-    override: openEnumeration,
-  }),
+  error: openEnum(CODES, "The stable code. Treat an unknown one as its status."),
   errors: z
     .array(FieldProblem)
     .optional()

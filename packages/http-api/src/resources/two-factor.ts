@@ -4,7 +4,8 @@ import {
   EXAMPLE_JWT,
   Hex,
   OptionalTransactionId,
-  openEnumeration,
+  open,
+  openEnum,
   resource,
   Timestamp,
   Uuid,
@@ -19,11 +20,7 @@ export const SignInFacts = resource("SignInFacts", "Facts by which a person reco
 });
 
 export const UserOperation = resource("UserOperation", "The operation that waits for approval.", {
-  type: z.enum(["sign-in"]).meta({
-    description: "The kind of operation.",
-    examples: ["sign-in"],
-    override: openEnumeration,
-  }),
+  type: openEnum(["sign-in"], "The kind of operation."),
   signIn: SignInFacts,
 });
 
@@ -43,7 +40,6 @@ export const TwoFactorRequest = resource("TwoFactorRequest", "The content of a r
 export type TwoFactorRequest = z.infer<typeof TwoFactorRequest>;
 
 export const TwoFactorStatus = z.enum(["pending", "approved", "rejected", "expired", "finished", "failed"]).meta({
-  id: "TwoFactorStatus",
   description:
     "`pending` until it is decided or its five minutes end; `approved` until the new device has its session; " +
     "`failed` where the chain refused the approved transaction.",
@@ -59,7 +55,7 @@ export const TwoFactorAuth = resource("TwoFactorAuth", "A request to enroll a ne
   id: Uuid.meta({ description: "Never changes; `request.id` does." }),
   accountId: Uuid.meta({ description: "The account's id." }),
   request: TwoFactorRequest,
-  status: TwoFactorStatus,
+  status: open(TwoFactorStatus),
   extra: z.null().meta({
     description: "Reserved; null so far.",
     examples: [null],

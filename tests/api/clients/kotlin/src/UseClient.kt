@@ -2,7 +2,6 @@ import com.google.gson.JsonParser
 import countersign.client.apis.AccountApi
 import countersign.client.apis.AuthApi
 import countersign.client.apis.DevicesApi
-import countersign.client.apis.EnrollmentApi
 import countersign.client.infrastructure.ApiClient
 import countersign.client.infrastructure.ClientError
 import countersign.client.infrastructure.ClientException
@@ -18,6 +17,7 @@ import countersign.client.models.SignUpRequest
 import countersign.client.models.UserKeyType
 import okhttp3.OkHttpClient
 import java.time.Duration
+import java.util.UUID
 import kotlin.system.exitProcess
 
 /** Uses the Kotlin client that openapi-generator has generated; clients.test.ts checks what it prints. */
@@ -38,25 +38,33 @@ fun main() {
     val challenge = auth.issueChallenge(ChallengeRequest(asked))
 
     ApiClient.accessToken = signedIn.credentials.accessToken
+    val story = mapOf(
+        "challengeDigits" to challenge.challengeData.length,
+        "now" to read(gateway, http, signedIn.account.id),
+        "later" to read(System.getenv("LATER_GATEWAY"), http, signedIn.account.id),
+    )
+    println(Serializer.gson.toJson(story))
+    exitProcess(0)
+}
+
+/** Reads with the session's token; what a newer gateway answers too. */
+private fun read(gateway: String, http: OkHttpClient, accountId: UUID): Map<String, Any> {
     val me = AccountApi(gateway, http).getMe()
-    val devices = DevicesApi(gateway, http).listDevices()
+    val devices = DevicesApi(gateway, http)
     val refused = try {
-        EnrollmentApi(gateway, http).getTwoFactor("019a0000-0000-7000-8000-000000000001")
+        devices.getTwoFactor("019a0000-0000-7000-8000-000000000001")
         null
     } catch (error: ClientException) {
         error
     }
     val body = (refused!!.response as ClientError<*>).body as String
     val problem = Serializer.gson.fromJson(JsonParser.parseString(body), Problem::class.java)
-
-    val story = mapOf(
-        "sameAccount" to (me.account.id == signedIn.account.id),
-        "addresses" to me.account.addresses.size,
-        "devices" to devices.devices.map { it.publicKey },
-        "challengeDigits" to challenge.challengeData.length,
+    return mapOf(
+        "sameAccount" to (me.account.id == accountId),
+        "chainTypes" to me.account.addresses.map { it.chainType },
+        "devices" to devices.listDevices().devices.map { listOf(it.publicKey, it.algorithm, it.type) },
+        "keys" to devices.listKeys().propertyKeys.map { listOf(it.publicKey, it.type, it.userKey?.type) },
         "error" to problem.error,
         "status" to refused.statusCode,
     )
-    println(Serializer.gson.toJson(story))
-    exitProcess(0)
 }
