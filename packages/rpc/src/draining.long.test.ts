@@ -2,33 +2,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AccountsService, GetAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
 import { expect, test } from "vitest";
 import { createRpcClient } from "./client.ts";
+import { accountRpcs, callsRpc, offerAccounts } from "./testing/accounts.ts";
 import { createAuthority } from "./testing/authority.ts";
 import { testServer } from "./testing/harness.ts";
 
 /** As long as a sign-up may take, and longer than any interval of pings between client and server. */
 const LONG_MS = 25_000;
 
-const service = { callers: ["gateway"], token: "service" as const };
-const RPCS = ["DeployAccount", "GetAccount", "GetMe", "LinkParent", "CancelDeployment"];
-const rpcs = Object.fromEntries(RPCS.map((name) => [`account.v1.Accounts/${name}`, service]));
-
 /** Calls a server that is stopped meanwhile. Returns the answer, or the reason why there was none. */
 async function callDuringStop(coalesce: boolean): Promise<unknown> {
   const authority = await createAuthority();
   const tls = await authority.issue("account");
-  const { server, listen } = testServer(tls, { ...rpcs, "rpc.v1.Calls/Stream": service }, { deadlineMs: 60_000 });
+  const { server, listen } = testServer(tls, { ...accountRpcs, ...callsRpc }, { deadlineMs: 60_000 });
   const begun = Promise.withResolvers<void>();
-  const unused = (async () => undefined) as never;
-  server.add(AccountsService, {
-    deployAccount: unused,
-    cancelDeployment: unused,
-    async getAccount() {
-      begun.resolve();
-      await sleep(LONG_MS);
-      return GetAccountResponse.create();
-    },
-    getMe: unused,
-    linkParent: unused,
+  offerAccounts(server, async () => {
+    begun.resolve();
+    await sleep(LONG_MS);
+    return GetAccountResponse.create();
   });
   const gateway = await authority.issue("gateway");
   const connection = { address: await listen(), tls: gateway, serverName: "account", deadlineMs: 60_000, coalesce };

@@ -7,19 +7,11 @@ import { AccountsService, GetAccountResponse } from "@countersign/proto/account/
 import { TokenStateService, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { expect, test, vi } from "vitest";
 import { createRpcChannel, createRpcClient } from "./client.ts";
+import { accountRpcs, callsRpc, offerAccounts } from "./testing/accounts.ts";
 import { createAuthority } from "./testing/authority.ts";
 import { testServer } from "./testing/harness.ts";
 
 const service = { callers: ["gateway"], token: "service" as const };
-const rpcs = {
-  "account.v1.Accounts/DeployAccount": service,
-  "account.v1.Accounts/GetAccount": service,
-  "account.v1.Accounts/GetMe": service,
-  "account.v1.Accounts/LinkParent": service,
-  "account.v1.Accounts/CancelDeployment": service,
-};
-
-const calls = { "rpc.v1.Calls/Stream": service };
 
 test("calls are spread over all addresses, and continue at the others when one is gone", async () => {
   const authority = await createAuthority();
@@ -30,14 +22,8 @@ test("calls are spread over all addresses, and continue at the others when one i
       counts[index]! += 1;
       return GetAccountResponse.create();
     };
-    const running = testServer(tls, rpcs);
-    running.server.add(AccountsService, {
-      deployAccount: answer as never,
-      cancelDeployment: answer as never,
-      getAccount: answer,
-      getMe: answer as never,
-      linkParent: answer as never,
-    });
+    const running = testServer(tls, accountRpcs);
+    offerAccounts(running.server, answer);
     return running;
   });
   const addresses = await Promise.all(replicas.map((replica) => replica.listen()));
@@ -68,19 +54,11 @@ test.each([{ coalesce: false }, { coalesce: true }])(
       const replica = {
         calls: 0,
         port: 0,
-        server: testServer(tls, { ...rpcs, ...calls }).server,
+        server: testServer(tls, { ...accountRpcs, ...callsRpc }).server,
       };
-      const unused = (async () => undefined) as never;
-      const getAccount = async () => {
+      offerAccounts(replica.server, async () => {
         replica.calls += 1;
         return GetAccountResponse.create();
-      };
-      replica.server.add(AccountsService, {
-        deployAccount: unused,
-        cancelDeployment: unused,
-        getAccount,
-        getMe: unused,
-        linkParent: unused,
       });
       replica.port = (await replica.server.listen(address)).port;
       return replica;
@@ -118,22 +96,14 @@ test("a replica that stops with a slow call keeps no other call waiting", async 
   const tls = await authority.issue("account");
   const isSlow = Promise.withResolvers<number>();
   const finish = Promise.withResolvers<void>();
-  const unused = (async () => undefined) as never;
   const replicas = [0, 1].map((index) => {
-    const running = testServer(tls, { ...rpcs, ...calls });
-    const getAccount = async ({ accountId }: { accountId: string }) => {
+    const running = testServer(tls, { ...accountRpcs, ...callsRpc });
+    offerAccounts(running.server, async ({ accountId }) => {
       if (accountId === "slow") {
         isSlow.resolve(index);
         await finish.promise;
       }
       return GetAccountResponse.create();
-    };
-    running.server.add(AccountsService, {
-      deployAccount: unused,
-      cancelDeployment: unused,
-      getAccount,
-      getMe: unused,
-      linkParent: unused,
     });
     return running;
   });
@@ -158,16 +128,8 @@ test("a replica that stops with a slow call keeps no other call waiting", async 
 
 test("all clients of a channel use one connection", async () => {
   const authority = await createAuthority();
-  const { server, listen } = testServer(await authority.issue("account"), rpcs);
-  const answer = async () => GetAccountResponse.create();
-  const unused = answer as never;
-  server.add(AccountsService, {
-    deployAccount: unused,
-    cancelDeployment: unused,
-    getAccount: answer,
-    getMe: unused,
-    linkParent: unused,
-  });
+  const { server, listen } = testServer(await authority.issue("account"), accountRpcs);
+  offerAccounts(server, async () => GetAccountResponse.create());
   const port = Number((await listen()).split(":")[1]);
   let connections = 0;
   const counting = createServer((socket) => {
