@@ -87,7 +87,9 @@ function startLoad({ stack }: FaultStack, residents: number) {
         await persist(person, "rename", () => person.client.updateDevice({ name: names.at(-1)! }));
       },
       async end() {
-        await expect.poll(() => seen.length, { timeout: 30_000, message: "events that arrived" }).toBe(names.length);
+        // A stream that ended early says why, and is counted as lost.
+        if (!lost.some((line) => line.includes(person.email)))
+          await expect.poll(() => seen.length, { timeout: 30_000, message: "events that arrived" }).toBe(names.length);
         abort.abort();
         await following;
       },

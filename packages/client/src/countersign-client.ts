@@ -127,7 +127,7 @@ export class CountersignClient extends AccountOperations {
   async signUp(options: SignUpOptions): Promise<SignedIn> {
     const send = (accessToken?: string) => signUp(this.#transport, this.deviceKey, options, accessToken);
     return this.#session.open(() =>
-      this.#session.withAccess(send).catch((error: unknown) => {
+      this.#session.withAccess(send, { isSignIn: true }).catch((error: unknown) => {
         if (error instanceof SessionEndedError) return send();
         throw error;
       }),

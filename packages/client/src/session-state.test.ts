@@ -138,6 +138,84 @@ describe("the session's state", () => {
   });
 });
 
+describe("a sign-in ends the device's session before", () => {
+  const next = { accessToken: jwt({ sid: "019a0000-0000-7000-8000-000000000010" }), refreshToken: "refresh-2" };
+
+  /** A client that signs in: the answer waits for `succeed` or `fail`. Other tokens than its are refused. */
+  function signInAgain(events: string[]) {
+    const answer = Promise.withResolvers<Response>();
+    const isAsked = Promise.withResolvers<void>();
+    const ended = () => Response.json({ error: "SessionEnded", status: 401 }, { status: 401 });
+    const fetch = async (input: unknown, init?: RequestInit): Promise<Response> => {
+      const { pathname } = new URL(String(input));
+      if (pathname.endsWith("/challenge")) return Response.json({ challengeData: "00".repeat(16) });
+      if (pathname.endsWith("/respond")) {
+        isAsked.resolve();
+        return answer.promise;
+      }
+      const isNew = new Headers(init!.headers).get("authorization") === `Bearer ${next.accessToken}`;
+      return isNew ? Response.json({ devices: [] }) : ended();
+    };
+    const { client, states } = setUp({
+      credentials,
+      fetch: fetch as typeof globalThis.fetch,
+      ...eventStream(...events),
+    });
+    return {
+      client,
+      states,
+      isAsked: isAsked.promise,
+      signedIn: client.signIn({ login, chainName }),
+      succeed: () => answer.resolve(Response.json({ account: {}, credentials: next })),
+      fail: () => answer.resolve(ended()),
+    };
+  }
+  const replaced = `id: 1\nevent: session.ended\ndata: ${JSON.stringify({ sessionId: sid, cause: "replaced" })}\n\n`;
+  const renamed = 'id: 2\nevent: device.updated\ndata: {"deviceId":"d"}\n\n';
+
+  it("its stream of events goes on, though the event comes before the answer", async () => {
+    const { client, states, isAsked, signedIn, succeed } = signInAgain([replaced, renamed]);
+    await isAsked;
+    const seen: string[] = [];
+    const following = (async () => {
+      for await (const { type } of client.events()) {
+        seen.push(type);
+        if (type === "device.updated") return;
+      }
+    })();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(seen).toEqual([]);
+    succeed();
+    await Promise.all([signedIn, following]);
+    expect(seen).toEqual(["session.ended", "device.updated"]);
+    expect(states).toEqual(["signed-in"]);
+  });
+
+  it("calls with its tokens are repeated with the new ones", async () => {
+    const { client, states, isAsked, signedIn, succeed } = signInAgain([]);
+    await isAsked;
+    const devices = client.devices();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    succeed();
+    expect(await devices).toEqual([]);
+    await signedIn;
+    expect(states).toEqual(["signed-in"]);
+  });
+
+  it("they fail where the sign-in fails", async () => {
+    const { client, states, isAsked, signedIn, fail } = signInAgain([replaced]);
+    await isAsked;
+    const devices = errorOf(client.devices());
+    const events = errorOf(client.events().next());
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    fail();
+    expect(await errorOf(signedIn)).toMatchObject({ error: "SessionEnded" });
+    expect(await devices).toMatchObject({ error: "SessionEnded" });
+    expect(await events).toBeUndefined();
+    expect(states).toEqual(["signed-in", "ended"]);
+  });
+});
+
 describe("a wrong clock", () => {
   const DAY_MS = 86_400_000;
   const serverTime = Date.parse("2026-11-23T12:00:00Z");

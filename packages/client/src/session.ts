@@ -28,7 +28,7 @@ export class ClientSession implements SessionView {
   readonly #listeners = new Set<() => void>();
   #credentials: Credentials | undefined;
   #state: SessionState = "signed-out";
-  #signIns = 0;
+  readonly #signIns = new Set<Promise<unknown>>();
   #loading: Promise<void> | undefined;
   #refreshing: { of: Credentials | undefined; next: Promise<Credentials> } | undefined;
   /** How the last session ended, for the calls that were still under way with its tokens. */
@@ -99,18 +99,26 @@ export class ClientSession implements SessionView {
 
   /** Does the work that opens a session, and keeps its tokens. */
   async open<Opened extends { credentials: Credentials }>(work: () => Promise<Opened>): Promise<Opened> {
-    this.#signIns += 1;
     this.#move("sign-in");
-    let failed = true;
-    try {
+    const opening = (async () => {
       const opened = await work();
       await this.keep(opened.credentials);
-      failed = false;
       return opened;
+    })();
+    this.#signIns.add(opening);
+    try {
+      return await opening;
+    } catch (error) {
+      if (this.#signIns.size === 1) this.#move("sign-in-failed");
+      throw error;
     } finally {
-      this.#signIns -= 1;
-      if (failed && this.#signIns === 0) this.#move("sign-in-failed");
+      this.#signIns.delete(opening);
     }
+  }
+
+  /** A sign-in ends the device's session before, which others may learn before its answer arrives. */
+  async #untilSignedIn(): Promise<void> {
+    await Promise.allSettled([...this.#signIns]);
   }
 
   /** Notes that the account is frozen, or is not any more. */
@@ -123,17 +131,23 @@ export class ClientSession implements SessionView {
     for await (const event of events) {
       const change = event.type === "account.updated" ? event.data.change : undefined;
       if (change === "frozen" || change === "unfrozen") this.#move(change);
-      const isOwn = event.type === "session.ended" && event.data.sessionId === this.#sessionId();
-      const ended = isOwn ? new SessionEndedError(401, { error: "SessionEnded" }, null) : undefined;
       // The access token may live for minutes: the stream is the first to know.
-      if (ended && this.#credentials) await this.#drop(this.#credentials, ended);
+      const ended = event.type === "session.ended" ? await this.#end(event.data.sessionId) : undefined;
       yield event;
       if (ended) throw ended;
     }
   }
 
-  #sessionId(): string | undefined {
-    return claimsOf(this.#credentials?.accessToken ?? "").sid;
+  /** Ends the session where this is its id; undefined where the client has another one, or gets it now. */
+  async #end(sessionId: string): Promise<SessionEndedError | undefined> {
+    const isOwn = (credentials = this.#credentials): credentials is Credentials =>
+      credentials !== undefined && claimsOf(credentials.accessToken).sid === sessionId;
+    if (!isOwn()) return undefined;
+    await this.#untilSignedIn();
+    const current = this.#credentials;
+    if (!isOwn(current)) return undefined;
+    const error = await this.#drop(current, new SessionEndedError(401, { error: "SessionEnded" }, null));
+    return this.#credentials ? undefined : error;
   }
 
   /** Sends a request with the access token; refreshes an expired one once. Errors: SessionEndedError. */
@@ -141,7 +155,11 @@ export class ClientSession implements SessionView {
     return this.withAccess((accessToken) => this.#options.transport.send<Answer>({ ...request, accessToken }));
   }
 
-  async withAccess<Answer>(send: (accessToken: string | undefined) => Promise<Answer>): Promise<Answer> {
+  /** Sends with the access token, see `send`. `isSignIn`: the work of `open` does it. */
+  async withAccess<Answer>(
+    send: (accessToken: string | undefined) => Promise<Answer>,
+    { isSignIn = false } = {},
+  ): Promise<Answer> {
     if (this.#loading) await this.#loading;
     let used = this.#credentials;
     if (used !== undefined && this.#isExpired(used)) used = await this.refresh();
@@ -151,8 +169,9 @@ export class ClientSession implements SessionView {
       this.#noteFreeze(error);
       if (used === undefined) throw error;
       if (error instanceof SessionEndedError) {
-        // Another tab may have signed in meanwhile, which ended this session.
-        if (!(await this.#hasNewer(used))) throw await this.#drop(used, error);
+        // A sign-in may have ended this session: one under way here, or another tab's.
+        if (!isSignIn) await this.#untilSignedIn();
+        if (this.#credentials === used && !(await this.#hasNewer(used))) throw await this.#drop(used, error);
       } else if (!(error instanceof ProblemError) || error.error !== "AccessTokenExpired") throw error;
       // The session ended, or the person signed out, while this call was under way.
       if (!this.#credentials) throw this.#ended ?? error;
