@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** An export of a published package, or a member of one; `documented.mjs` lists them. */
@@ -18,6 +19,17 @@ export function membersOf(app: string, packages: readonly string[]): Member[] {
   const program = [join(import.meta.dirname, "documented.mjs"), app, ...packages];
   return JSON.parse(execFileSync(process.execPath, program, { encoding: "utf8", maxBuffer: 64 * 1024 * 1024 }));
 }
+
+/** Returns the TypeScript blocks of the packages' READMEs, as examples. */
+export const readmesOf = (app: string, packages: readonly string[]): Member[] =>
+  packages.map((name) => {
+    const specifier = `@countersign/${name}`;
+    const readme = readFileSync(join(app, "node_modules", specifier, "README.md"), "utf8");
+    const examples = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block]) =>
+      block!.replaceAll(/^export /gm, ""),
+    );
+    return { specifier, path: "README", kind: "value", doc: readme, examples };
+  });
 
 /**
  * Returns the exports and members without a docstring, and those without an example that need one: values,
@@ -54,7 +66,8 @@ const BROWSER =
 
 /**
  * Returns each example as a module that imports the packages' exports and the values of `app` that it names:
- * `given` has values, `declared` only types. A line `expression; // => value` becomes a comparison.
+ * `given` has values, `declared` only types, also those of other packages that it imports. A line
+ * `expression; // => value` becomes a comparison.
  */
 export function programsOf(
   members: readonly Member[],
@@ -66,7 +79,7 @@ export function programsOf(
   return withPrograms.flatMap((member) =>
     member.examples.map((example) => {
       const lines = example.split("\n");
-      const explicit = lines.filter((line) => line.startsWith("import "));
+      const explicit = lines.filter((line) => /^import .* from "@countersign\//.test(line));
       const body = lines.filter((line) => !line.startsWith("import ")).join("\n");
       const words = new Set(body.replaceAll(/\/\/ .*$/gm, "").match(/[A-Za-z_]\w*/g));
       const imports = [...words].flatMap((word) => {

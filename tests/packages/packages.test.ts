@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { runInThisContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { membersOf, missingOf, programsOf } from "./examples.ts";
+import { membersOf, missingOf, programsOf, readmesOf } from "./examples.ts";
 
 /** The most that the whole client may be in a browser, gzipped. */
 const MAX_CLIENT_BYTES = 35_000;
@@ -203,7 +203,7 @@ describe("the docstrings", () => {
 
   it("have examples that an app's compiler accepts, and that run where they need no service", async () => {
     const [given, declared] = ["given.ts", "declared.ts"].map((file) => namesOf(join(app, file)));
-    const programs = programsOf(members(), { given: given!, declared: declared! });
+    const programs = programsOf([...members(), ...readmesOf(app, PACKAGES)], { given: given!, declared: declared! });
     expect(programs.length).toBeGreaterThan(MIN_EXAMPLES);
     const examples = join(app, "examples");
     mkdirSync(examples);

@@ -70,7 +70,7 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
     ),
     window_seconds: (value) => /^\d+$/.test(value),
     amount: oneOf("count", "computation", "fees"),
-    operation: oneOf("transaction", "paymaster", "creation"),
+    operation: oneOf("transaction", "paymaster", "creation", "user-message", "account-proof"),
     verdict: (value) => /^[A-Z][A-Za-z]{2,40}$/.test(value) || value === "signed",
     port: oneOf("chain", "provider", "vault", "push", "mail"),
     outcome: oneOf("ok", "failed", "handled", "dropped", "sealed", "loaded", "refused"),

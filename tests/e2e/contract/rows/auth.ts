@@ -8,6 +8,9 @@ import { type Rows, seenIn } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
 const BROKEN_PROVIDER = seenIn("services/auth/src/clients/verify-login.test.ts");
+// Of sign-ups on a further chain.
+const DEVICE_STORE = seenIn("services/device/src/store/postgres-device-store.service.test.ts");
+const KEY_STORE = seenIn("services/key/src/store/postgres-key-store.service.test.ts");
 const person = once(signUpPerson);
 
 const signUp = async (change: object = {}, headers: Record<string, string> = {}, phone = newPhone()) =>
@@ -74,6 +77,9 @@ export const auth: Rows = {
         return signUp(login, {}, phone);
       },
       PleaseRegisterKey: seenIn("services/auth/src/store/postgres-session-store.service.test.ts"),
+      DeviceConflict: DEVICE_STORE,
+      TooManyDevices: DEVICE_STORE,
+      TooManyKeys: KEY_STORE,
       RateLimited: () => exhausted("sign-up", () => signUp()),
     },
     hostile: {
