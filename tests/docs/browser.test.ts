@@ -62,7 +62,9 @@ it("docs/web.md leads from an empty folder to a page that signs up with a passke
     const [port] = await freePorts(1);
     // The page's `npx vite`, at a port of its own.
     const vite = ["vite", "--host", "127.0.0.1", "--port", String(port), "--strictPort"];
-    const server = spawn("npx", vite, { cwd: app, detached: true, stdio: ["ignore", "pipe", "inherit"] });
+    // With CI set, Vite writes colours into its output, also between the letters that are waited for.
+    const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined };
+    const server = spawn("npx", vite, { cwd: app, env, detached: true, stdio: ["ignore", "pipe", "inherit"] });
     try {
       for await (const line of createInterface({ input: server.stdout })) if (line.includes("Local:")) break;
       await signUpInPage(port!);
