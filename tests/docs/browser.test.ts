@@ -66,7 +66,8 @@ it("docs/web.md leads from an empty folder to a page that signs up with a passke
     const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined };
     const server = spawn("npx", vite, { cwd: app, env, detached: true, stdio: ["ignore", "pipe", "inherit"] });
     try {
-      for await (const line of createInterface({ input: server.stdout })) if (line.includes("Local:")) break;
+      const lines = createInterface({ input: server.stdout, signal: AbortSignal.timeout(60_000) });
+      for await (const line of lines) if (line.includes("Local:")) break;
       await signUpInPage(port!);
     } finally {
       const ended = once(server, "exit");
