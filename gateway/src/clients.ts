@@ -31,7 +31,7 @@ export function createClients(
   metrics: Metrics,
 ) {
   const open: { close(): void }[] = [];
-  const connect = (service: keyof GatewayConfig["addresses"]): RpcChannel => {
+  const connect = (service: keyof GatewayConfig["addresses"], pings = false): RpcChannel => {
     const channel = createRpcChannel({
       address: addresses[service],
       tls,
@@ -39,6 +39,7 @@ export function createClients(
       deadlineMs: DEADLINES.unary,
       metrics,
       coalesce: coalesceCalls,
+      pings,
     });
     open.push(channel);
     return channel;
@@ -58,7 +59,7 @@ export function createClients(
     timeLocks: device.client(TimeLocksService),
     twoFactor: device.client(TwoFactorService),
     // A connection of its own: streams are many, and other calls must not wait for a place beside them.
-    accountEvents: connect("device").client(AccountEventsService),
+    accountEvents: connect("device", true).client(AccountEventsService),
     keys: connect("key").client(KeysService),
     accounts: account.client(AccountsService),
     networks: account.client(NetworksService),

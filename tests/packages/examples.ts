@@ -83,7 +83,7 @@ export function programsOf(
       const body = lines.filter((line) => !line.startsWith("import ")).join("\n");
       const words = new Set(body.replaceAll(/\/\/ .*$/gm, "").match(/[A-Za-z_]\w*/g));
       const imports = [...words].flatMap((word) => {
-        if (explicit.some((line) => new RegExp(`\\b${word}\\b`).test(line))) return [];
+        if (explicit.some((line) => new RegExp(`\\b${word}\\b.* from `).test(line))) return [];
         const homes = exported.filter(({ path }) => path === word);
         const home = homes.find(({ specifier }) => specifier === member.specifier) ?? homes[0];
         if (given.includes(word)) return [`import { ${word} } from "../given.ts";`];

@@ -216,6 +216,40 @@ describe("a sign-in ends the device's session before", () => {
   });
 });
 
+it("a call of one person is not repeated in the name of another, who signs in meanwhile", async () => {
+  const pairOf = (sub: string) => ({ accessToken: jwt({ sub, sid: `session of ${sub}` }), refreshToken: sub });
+  for (const call of ["freeze", "signOut"] as const) {
+    const answer = Promise.withResolvers<Response>();
+    const isAsked = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    const fetch = async (input: unknown, init?: RequestInit): Promise<Response> => {
+      const { pathname } = new URL(String(input));
+      if (pathname.endsWith("/challenge")) return Response.json({ challengeData: "00".repeat(16) });
+      if (pathname.endsWith("/respond")) {
+        isAsked.resolve();
+        return answer.promise;
+      }
+      const token = new Headers(init!.headers).get("authorization")!;
+      const isOld = token === `Bearer ${pairOf("ann").accessToken}`;
+      seen.push(isOld ? "ann" : "bob");
+      return isOld
+        ? Response.json({ error: "SessionEnded", status: 401 }, { status: 401 })
+        : new Response(null, { status: 204 });
+    };
+    const { client } = setUp({ credentials: pairOf("ann"), fetch: fetch as typeof globalThis.fetch });
+    const signedIn = client.signIn({ login, chainName });
+    await isAsked.promise;
+    const called = errorOf(client[call]());
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    answer.resolve(Response.json({ account: {}, credentials: pairOf("bob") }));
+    await signedIn;
+    const error = await called;
+    if (call === "freeze") expect(error).toMatchObject({ error: "SessionEnded" });
+    expect(seen).toEqual(["ann"]);
+    expect(client.credentials).toEqual(pairOf("bob"));
+  }
+});
+
 describe("a wrong clock", () => {
   const DAY_MS = 86_400_000;
   const serverTime = Date.parse("2026-11-23T12:00:00Z");

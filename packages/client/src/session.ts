@@ -175,6 +175,8 @@ export class ClientSession implements SessionView {
       } else if (!(error instanceof ProblemError) || error.error !== "AccessTokenExpired") throw error;
       // The session ended, or the person signed out, while this call was under way.
       if (!this.#credentials) throw this.#ended ?? error;
+      // Somebody else has signed in: what one person asked for is never done in another's name.
+      if (claimsOf(this.#credentials.accessToken).sub !== claimsOf(used.accessToken).sub) throw error;
     }
     // Another call may have brought a new pair meanwhile.
     const current = this.#credentials === used ? await this.refresh() : this.#credentials;
@@ -210,14 +212,21 @@ export class ClientSession implements SessionView {
   async signOut(): Promise<void> {
     if (this.#loading) await this.#loading;
     if (this.#credentials === undefined) return this.#move("signed-out");
+    const sessionId = claimsOf(this.#credentials.accessToken).sid;
+    // Not a session that a sign-in has opened meanwhile.
+    const isThisOne = () =>
+      this.#credentials !== undefined && claimsOf(this.#credentials.accessToken).sid === sessionId;
     try {
-      await this.send({ operation: "signOut", method: "POST", path: "/auth/v1/signout" });
+      await this.withAccess(async (accessToken) => {
+        const request = { operation: "signOut", method: "POST", path: "/auth/v1/signout", accessToken } as const;
+        if (isThisOne()) await this.#options.transport.send(request);
+      });
     } catch (error) {
       // No other session can be meant by a token that the server does not accept.
       if (!(error instanceof ProblemError) || error.status !== 401) throw error;
     }
-    if (this.#credentials !== undefined) await this.keep(undefined);
-    this.#move("signed-out");
+    if (isThisOne()) await this.keep(undefined);
+    if (this.#credentials === undefined) this.#move("signed-out");
   }
 
   /**

@@ -49,7 +49,10 @@ export async function* answerItems<Item extends { id: number }, Answer>(
   // One listener for the whole stream: a race of each message against a promise would keep every race in
   // memory.
   let interrupt: (() => void) | undefined;
-  const onDraining = () => interrupt?.();
+  const onDraining = () => {
+    interrupt?.();
+    resume?.();
+  };
   call.draining?.addEventListener("abort", onDraining, { once: true });
   const nextMessage = () =>
     new Promise<IteratorResult<readonly Item[]> | undefined>((resolve, reject) => {
@@ -69,7 +72,7 @@ export async function* answerItems<Item extends { id: number }, Answer>(
       running += next.value.length;
       lastRead = next.value.at(-1)?.id ?? lastRead;
       for (const item of next.value) void work(item).then(done);
-      while (running >= CONCURRENCY) {
+      while (running >= CONCURRENCY && !call.draining?.aborted) {
         await new Promise<void>((resolve) => {
           resume = resolve;
         });

@@ -50,6 +50,8 @@ export interface RpcClientOptions {
    * Default: false.
    */
   coalesce?: boolean;
+  /** For streams that are silent for long: pings find a server that is gone without a word. */
+  pings?: boolean;
   /** Milliseconds after which connections are replaced by new ones. Default 20000. */
   replaceConnectionsAfterMs?: number;
 }
@@ -97,9 +99,10 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
     "grpc.service_config_disable_resolution": 1,
     "grpc.dns_min_time_between_resolutions_ms": 5_000,
-    // No pings: after a server's GOAWAY, grpc-js cannot ping and drops the calls that the server still
-    // answers (https://github.com/grpc/grpc-node/issues/3068). Deadlines, and new connections every 20 s,
-    // find a dead server.
+    // After a server's GOAWAY, grpc-js cannot ping and drops the calls that the server still answers
+    // (https://github.com/grpc/grpc-node/issues/3068). Deadlines, and new connections every 20 s, find a dead
+    // server; a stream without a deadline, which ends when its server stops, needs pings.
+    ...(options.pings ? { "grpc.keepalive_time_ms": 20_000, "grpc.keepalive_timeout_ms": 5_000 } : {}),
     // Short: in a rolling restart the next replica stops soon after this one is back, and a client must
     // always have one that it can reach.
     "grpc.initial_reconnect_backoff_ms": 100,

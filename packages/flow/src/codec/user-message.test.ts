@@ -16,7 +16,8 @@ import {
 const proof = { appIdentifier: "https://dapp.example", address: "01cf0e2f2f715450", nonce: "75".repeat(32) };
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const refused = (work: () => unknown) => expect(work).toThrow(InvalidMessageError);
-const isPlain = (text: string) => !/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u.test(text);
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const isPlain = (text: string) => !INVISIBLE.test(text);
 
 describe("a user message", () => {
   it("is the tag and the text, and reads as it was written", () => {
@@ -49,6 +50,34 @@ describe("a user message", () => {
     ["32 bytes, as a hash", "f".repeat(32)],
     ["32 bytes of fewer characters", "é".repeat(16)],
   ])("of %s is not signed", (_, text) => refused(() => readUserMessage(userMessage(utf8(text)))));
+
+  it("has no character that cannot be seen or changes the order of others, nor has an app identifier", () => {
+    const isRefused = (work: () => unknown) => {
+      try {
+        work();
+        return false;
+      } catch (error) {
+        return error instanceof InvalidMessageError;
+      }
+    };
+    const signed: string[] = [];
+    for (let code = 0; code <= 0x10ffff; code += 1) {
+      const character = String.fromCodePoint(code);
+      if (!INVISIBLE.test(character) || (code >= 0xd800 && code <= 0xdfff)) continue;
+      // Nearly a million are of nobody, all alike.
+      if (/[\p{Cn}\p{Co}]/u.test(character) && code % 997 !== 0) continue;
+      const text = `a${character}b`;
+      if (!isRefused(() => readUserMessage(userMessage(utf8(text))))) signed.push(character);
+      const appIdentifier = `https://${text}`;
+      if (!isRefused(() => readAccountProof(accountProofMessage({ ...proof, appIdentifier }))))
+        signed.push(appIdentifier);
+    }
+    expect(signed).toEqual(["\t", "\n"]);
+    const withHidden = `I agree.${[..."pay"].map((c) => String.fromCodePoint(0xe0100 + c.charCodeAt(0))).join("")}`;
+    for (const text of ["one\rtwo", "a\u200d👩", "x\ufe0f", "👩\ufe0f\ufe0f", withHidden])
+      refused(() => readUserMessage(userMessage(utf8(text))));
+    for (const text of ["❤️", "👩🏽‍💻", "👁️‍🗨️", "🇩🇪"]) expect(readUserMessage(userMessage(utf8(text)))).toBe(text);
+  });
 
   it("is text: no hash, and no account proof without its tag, for any app", () => {
     const texts = fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 });

@@ -26,13 +26,14 @@ const MAX_NONCE_BYTES = 128;
 /** Bytes of a hash of Ethereum. */
 const DIGEST_BYTES = 32;
 /**
- * Control characters, characters without a shape (but for those that join others), characters that change the
- * order in which a text is shown.
+ * Characters that cannot be seen, that change the order in which a text is shown, or that no font knows:
+ * control, format, private and unassigned characters, other line ends, characters that are ignored by default
+ * (variation selectors, tags, fillers), and the blank Braille pattern.
  */
-const HIDDEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are refused
-  /[\0-\x1f\x7f-\x9f\u00ad\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
-const LAYOUT = /[\n\r\t]/g;
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** Allowed in a message: line ends and tabs, and the two characters that make one emoji of several. */
+const LAYOUT =
+  /\r?\n|\t|(?<=\p{Extended_Pictographic})\ufe0f|(?<=\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?)\u200d(?=\p{Extended_Pictographic})/gu;
 
 /** The statement of an account proof: the person who uses the app owns this address. */
 export interface AccountProof {
