@@ -3,13 +3,13 @@ import { asOperation, internalName } from "@countersign/core";
 import { exportCertificateExpiry, exportTokenStateAge, runService, watchTls } from "@countersign/runtime";
 import { createAsyncApi } from "./asyncapi.ts";
 import { createChainProxy } from "./chain-nodes/chain-proxy.ts";
-import { createTokenKeysSource } from "./clients/token-keys.ts";
+import { createTokenKeysSource, type KeysPath } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
 import { loadConfig } from "./config.ts";
 import { createApp } from "./http/app.ts";
 import { listenHttp } from "./http/listen.ts";
 import { createHttpMetrics } from "./http/metrics.ts";
-import { createJwksPage, createPages } from "./http/pages.ts";
+import { createDiscoveryPage, createJwksPage, createPages } from "./http/pages.ts";
 import { createOpenApi } from "./openapi.ts";
 import { createRoutes } from "./routes/index.ts";
 
@@ -35,13 +35,21 @@ await runService({
     }));
     const openApi = createOpenApi(routes, URL.canParse(config.issuer) ? config.issuer : undefined);
     const upstream = { address: config.authHttpAddress, serverName: internalName("auth"), tls };
-    const tokenKeys = createTokenKeysSource(upstream, { clock, logger });
-    onClose("token-keys", tokenKeys.close);
+    const keysPage = (path: KeysPath) => {
+      const source = createTokenKeysSource({ ...upstream, path }, { clock, logger });
+      onClose(`keys of ${path}`, source.close);
+      return createJwksPage(path, source);
+    };
     const { chainNodes: nodes, chainRequestsPerMinute: perMinute } = config;
     const app = createApp({
       chainProxy: nodes && createChainProxy({ nodes, verifier, clock, logger, perMinute }),
       routes,
-      pages: [...createPages({ openApi, asyncApi: createAsyncApi(openApi) }), createJwksPage(tokenKeys)],
+      pages: [
+        ...createPages({ openApi, asyncApi: createAsyncApi(openApi) }),
+        ...createDiscoveryPage(config.issuer),
+        keysPage("/.well-known/jwks.json"),
+        keysPage("/.well-known/identity-keys.json"),
+      ],
       verifier,
       logger,
       heartbeatMs: config.eventsHeartbeatMs,

@@ -26,13 +26,15 @@ export interface TokenKey {
   publicJwk: Record<string, string>;
 }
 
-let tokenKey: Promise<TokenKey> | undefined;
+const tokenKeys = new Map<string, Promise<TokenKey>>();
 
-export function realTokenKey(): Promise<TokenKey> {
-  tokenKey ??= (async () => {
+export function realTokenKey(table: "token_key" | "identity_key" = "token_key"): Promise<TokenKey> {
+  const known = tokenKeys.get(table);
+  if (known !== undefined) return known;
+  const tokenKey = (async () => {
     const [row] = await query<{ kid: string; public_jwk: Record<string, string>; encrypted_private: Buffer }>(
       "auth",
-      "SELECT * FROM token_key WHERE signs_from <= now() ORDER BY signs_from DESC LIMIT 1",
+      `SELECT * FROM ${table} WHERE signs_from <= now() ORDER BY signs_from DESC LIMIT 1`,
     );
     const { kid, public_jwk: publicJwk, encrypted_private: sealed } = row!;
     const hex = readFileSync(join(stateDir, "keys", "auth-token-key-encryption.key"), "utf8").trim();
@@ -42,6 +44,7 @@ export function realTokenKey(): Promise<TokenKey> {
     secret("key-encryption key", hex);
     return { kid, publicJwk, privateKey: createPrivateKey({ key: der, format: "der", type: "pkcs8" }) };
   })();
+  tokenKeys.set(table, tokenKey);
   return tokenKey;
 }
 

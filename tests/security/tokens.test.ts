@@ -8,9 +8,13 @@ import { goodClaims, mintAccessToken, part, read, realTokenKey, signJwt, type To
 
 let victim: Victim;
 let real: TokenKey;
+let identityKey: TokenKey;
+let identityToken: string;
 beforeAll(async () => {
   victim = await newVictim();
   real = await realTokenKey();
+  identityKey = await realTokenKey("identity_key");
+  ({ identityToken } = await victim.client.identityToken({ nonce: "n" }));
 });
 
 const now = () => Math.floor(Date.now() / 1000);
@@ -123,6 +127,16 @@ const BAD_TOKENS: [string, () => string][] = [
   ["padding", () => signed().replaceAll(".", "=.")],
   ["a refresh token", () => victim.signedUp.credentials.refreshToken],
   ["an ID token", () => victim.idToken],
+  ["an identity token", () => identityToken],
+  ["an identity token's claims by the token key", () => signJwt(header(), read(identityToken).claims, real.privateKey)],
+  [
+    "an identity token that names the token key's id",
+    () => signJwt(header({ typ: "identity+jwt" }), claims(), identityKey.privateKey),
+  ],
+  [
+    "an access token by the key of identity tokens",
+    () => signJwt(header({ kid: identityKey.kid }), claims(), identityKey.privateKey),
+  ],
   ["16 KiB", () => signed({ pad: "x".repeat(7_000) })],
 ];
 

@@ -17,9 +17,13 @@ export interface TokenKeysUpstream {
   /** The name in auth's certificate. */
   serverName: string;
   tls: TlsMaterial | Watched<TlsMaterial>;
+  /** The document with the keys of access tokens, or of identity tokens. */
+  path: KeysPath;
 }
 
-/** The public keys of access tokens as JSON text (RFC 7517), and for how many seconds it may be cached. */
+export type KeysPath = "/.well-known/jwks.json" | "/.well-known/identity-keys.json";
+
+/** Public keys as JSON text (RFC 7517), and for how many seconds it may be cached. */
 export interface TokenKeysDocument {
   text: string;
   maxAgeSeconds: number;
@@ -32,7 +36,6 @@ export interface TokenKeysSource {
   close(): void;
 }
 
-const PATH = "/.well-known/jwks.json";
 /** A document is fresh for as long as auth allows, at most for this time: new keys must be published soon. */
 const MAX_FRESH_MS = 60_000;
 /** An expired document is served for this long while auth does not answer. */
@@ -96,13 +99,13 @@ export function createTokenKeysSource(
  * of a client's request is in this request, which has no body.
  */
 async function fetchDocument(
-  { address, serverName: servername, tls }: TokenKeysUpstream,
+  { address, serverName: servername, tls, path }: TokenKeysUpstream,
   signal: AbortSignal,
 ): Promise<{ text: string; maxAgeMs: number }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ text: string; maxAgeMs: number }>();
   const headers = { host: servername, accept: "application/json" };
   const secure = { ...asWatched(tls).current(), servername, minVersion: "TLSv1.3", agent: false } as const;
-  const outgoing = request({ ...splitAddress(address), ...secure, path: PATH, headers, signal }, (response) => {
+  const outgoing = request({ ...splitAddress(address), ...secure, path, headers, signal }, (response) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     response.on("error", reject);

@@ -13,7 +13,7 @@ import { createTokenKeysSource, type TokenKeysSource } from "../clients/token-ke
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 import { createJwksPage } from "./pages.ts";
 
-const PATH = "/.well-known/jwks.json";
+const PATH = "/.well-known/identity-keys.json";
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-jwks-"));
 const logger = createLogger({ name: "gateway", level: "silent" });
 
@@ -55,9 +55,10 @@ beforeEach(async () => {
     address: `127.0.0.1:${(auth.address() as AddressInfo).port}`,
     serverName: internalName("auth"),
     tls: loadTls(tlsFiles(stateDir, "gateway")),
-  };
+    path: PATH,
+  } as const;
   source = createTokenKeysSource(upstream, { clock, logger });
-  gateway = await startTestGateway({ pages: [createJwksPage(source)] });
+  gateway = await startTestGateway({ pages: [createJwksPage(PATH, source)] });
 });
 afterEach(async () => {
   await gateway.stop();

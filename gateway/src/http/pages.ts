@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { TokenKeysSource } from "../clients/token-keys.ts";
+import type { KeysPath, TokenKeysSource } from "../clients/token-keys.ts";
 import type { Page } from "./app.ts";
 import { createDocsPages } from "./docs-page.ts";
 
@@ -17,6 +17,7 @@ export function createPages(documents: { openApi: object; asyncApi: object }): P
           description: "/openapi.json",
           events: "/asyncapi.json",
           keys: "/.well-known/jwks.json",
+          identityTokens: "/.well-known/openid-configuration",
         });
       },
     },
@@ -47,11 +48,28 @@ function documentPage(path: string, document: object): Page {
 }
 
 /**
- * Serves the public keys of access tokens from the gateway's own copy; If-None-Match is answered with 304.
+ * Serves the discovery document of identity tokens (OpenID Connect Discovery 1.0), without the endpoints of a
+ * login: nobody logs in here. None where the issuer is no URL, since verifiers derive the path from it.
  */
-export function createJwksPage(source: Pick<TokenKeysSource, "read">): Page {
+export function createDiscoveryPage(issuer: string): Page[] {
+  if (!URL.canParse(issuer)) return [];
+  return [
+    documentPage("/.well-known/openid-configuration", {
+      issuer,
+      jwks_uri: `${issuer.replace(/\/$/, "")}/.well-known/identity-keys.json`,
+      response_types_supported: ["id_token"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["ES256"],
+      scopes_supported: ["openid"],
+      claims_supported: ["iss", "aud", "sub", "sid", "jti", "iat", "exp", "auth_time", "nonce", "device_key"],
+    }),
+  ];
+}
+
+/** Serves public keys from the gateway's own copy; If-None-Match is answered with 304. */
+export function createJwksPage(path: KeysPath, source: Pick<TokenKeysSource, "read">): Page {
   return {
-    path: "/.well-known/jwks.json",
+    path,
     respond: async (_request, response) => {
       const { text, maxAgeSeconds } = await source.read();
       const etag = createHash("sha256").update(text).digest("base64url");

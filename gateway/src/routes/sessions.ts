@@ -1,5 +1,5 @@
 import { requiredText } from "@countersign/http-api/requests.ts";
-import { Credentials, Session } from "@countersign/http-api/resources.ts";
+import { Credentials, IdentityToken, Session } from "@countersign/http-api/resources.ts";
 import type { Session as WireSession } from "@countersign/proto/auth/v1/sessions.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
@@ -43,6 +43,32 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
     handler: async ({ body: { refreshToken, proof = Buffer.alloc(0) } }, call) => {
       const { credentials } = await sessions.refreshToken({ refreshToken, proof }, once(call));
       return { credentials: toCredentials(credentials) };
+    },
+  }),
+  route({
+    method: "post",
+    path: "/auth/v1/identity-token",
+    operationId: "issueIdentityToken",
+    summary: "Issues a token that shows the app's backend who calls",
+    description:
+      "A JWT of type `identity+jwt`; its audience is the session's app. The backend verifies it by " +
+      "`/.well-known/openid-configuration`. No operation here takes it.",
+    token: "user",
+    request: {
+      body: z
+        .object({
+          nonce: requiredText().meta({
+            description:
+              "A value of the backend that the token repeats, so that it is of use for one sign-in there only.",
+            examples: ["n-0S6_WzA2Mj"],
+          }),
+        })
+        .meta({ id: "IdentityTokenRequest", description: "What the identity token repeats." }),
+    },
+    response: IdentityToken,
+    handler: async ({ body: { nonce } }, call) => {
+      const { identityToken, expiresAt } = await sessions.issueIdentityToken({ nonce }, repeatable(call));
+      return { identityToken, expiresAt: toTimestamp(expiresAt) };
     },
   }),
   route({

@@ -127,6 +127,7 @@ export const GOOD_REQUESTS: Record<string, { path?: string; body?: Record<string
   rejectTwoFactor: { path: twoFactor },
   approveTwoFactor: { path: `${twoFactor}/approve`, body: { txId: "ab".repeat(32) } },
   refreshToken: { body: { refreshToken: "a-refresh-token" } },
+  issueIdentityToken: { body: { nonce: "n" } },
   endSession: { path: "/auth/v1/sessions/0197a1b2-0000-7000-8000-000000000001" },
   updateDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}`, body: { name: "Tablet" } },
   removeDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}` },
@@ -182,6 +183,7 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
   ["approveTwoFactor", { signature: "ab".repeat(64), clientDataJSON: "{}" }, "/authenticatorData"],
   ["approveTwoFactor", { signature: "ab".repeat(64), authenticatorData: "AAAA" }, "/clientDataJSON"],
   ["refreshToken", { refreshToken: null }, "/refreshToken"],
+  ["issueIdentityToken", { nonce: 7 }, "/nonce"],
   ["updateDevice", { name: "x".repeat(257) }, "/name"],
   ["updateDevice", { pushToken: "x".repeat(4_097) }, "/pushToken"],
   ["updateDevice", { lang: "a\u0000b" }, "/lang"],
@@ -233,6 +235,7 @@ export const ANSWERS: Answers = {
   },
   sessions: {
     refreshToken: { credentials: signedIn.credentials },
+    issueIdentityToken: { identityToken: "identity", expiresAt: when },
     signOut: {},
     listSessions: {
       sessions: [{ id: account.id, app, deviceKey, createdAt: when, lastUsedAt: when, expiresAt: when, current: true }],

@@ -6,6 +6,7 @@ import type {
   CompositeSignature,
   Device,
   DeviceChange,
+  IdentityToken,
   Key,
   Network,
   ServerKeyRotation,
@@ -132,6 +133,17 @@ export abstract class AccountOperations {
   async unfreeze(): Promise<void> {
     await this.#send("unfreeze", "POST", "/account/v1/unfreeze");
     this.#session.note("unfrozen");
+  }
+
+  /**
+   * Returns a token that shows the app's backend which account and device called, for five minutes. It opens
+   * nothing here. `nonce` is a value of the backend's, so that the token is of use for one sign-in there.
+   * @example
+   * const { identityToken } = await client.identityToken({ nonce });
+   * await fetch("https://app.example.com/sign-in", { method: "POST", body: identityToken });
+   */
+  identityToken({ nonce }: { nonce: string }): Promise<IdentityToken> {
+    return this.#send<IdentityToken>("identityToken", "POST", "/auth/v1/identity-token", { nonce });
   }
 
   /**

@@ -35,6 +35,7 @@ export const RETRY_RULES = {
   unfreeze: "once",
   refresh: "refresh",
   signOut: "repeat",
+  identityToken: "repeat",
   sessions: "repeat",
   endSession: "remove",
   endOtherSessions: "repeat",

@@ -52,8 +52,8 @@ async function start(service: ServiceProcess) {
   const { deleteExpired, ...stores } = await openStores(runtime, config.limits);
   const { blockedKeys, hasLeft } = stores.blockedKeys;
   const { access, challenges, freezes, limits, sessions, signIns, signUps } = stores;
-  const { keys, feed, tokenState, tokens } = await startTokens(runtime, config, stores);
-  const { issue, issueEphemeral, readRefreshToken } = tokens;
+  const { rotate, feed, tokenState, tokens } = await startTokens(runtime, config, stores);
+  const { issue, issueEphemeral, issueIdentity, readRefreshToken } = tokens;
 
   const accounts = runtime.client(AccountsService, "account");
   const registrations = runtime.client(KeysService, "key");
@@ -71,7 +71,7 @@ async function start(service: ServiceProcess) {
   runtime.every(ABANDONED_SIGN_UPS_MS, "abandoned sign-ups", abandoned);
   observeOpenSignUps(runtime, () => stores.openSignUps([...chains]));
   runtime.every(HOUSEKEEPING_MS, "housekeeping", async () => {
-    await keys.rotate();
+    await rotate();
     return deleteExpired(clock.now());
   });
 
@@ -96,7 +96,10 @@ async function start(service: ServiceProcess) {
     .server({ tokenState, tokens: { acceptEndedRequests: true }, deadlines: DEADLINES })
     .add(SignUpService, signUpHandlers({ ...common, store: signUps, steps }, limits.signUp))
     .add(SignInService, signInHandlers(signingIn))
-    .add(SessionsService, sessionsHandlers({ ...common, read: readRefreshToken, refreshLimit: limits.refresh }))
+    .add(
+      SessionsService,
+      sessionsHandlers({ ...common, issueIdentity, read: readRefreshToken, refreshLimit: limits.refresh }),
+    )
     .add(AccessService, accessHandlers({ access, freezes, timeLocks: unfreezeTimeLocks, clock, ...removing }))
     .add(ContactsService, contactsHandlers(stores.contacts))
     .add(AdminService, adminHandlers(stores))

@@ -30,6 +30,7 @@ export const accountWithParents = account.omit({ updatedAt: true });
 
 export const transactionReference = z.object({ id: txId, chainName: some, refUrl: webAddress });
 export const credentials = http.Credentials.extend({ accessToken: jwt, refreshToken: jwt });
+export const identityToken = http.IdentityToken.extend({ identityToken: jwt });
 /** The answer of sign-up, sign-in and finishing an enrollment. */
 export const signedIn = http.SignedIn.extend({ account, transaction: transactionReference, credentials });
 export const challenge = http.Challenge.extend({ challengeData: Hex.length(32) });

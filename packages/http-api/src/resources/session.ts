@@ -52,3 +52,9 @@ export const Session = resource("Session", "A live session of the account.", {
   current: z.boolean().meta({ description: "Whether this is the caller's own session.", examples: [true] }),
 });
 export type Session = z.infer<typeof Session>;
+
+export const IdentityToken = resource("IdentityToken", "A token that shows the app's backend who calls.", {
+  identityToken: described("A JWT of type `identity+jwt`; its audience is the session's app.", EXAMPLE_JWT),
+  expiresAt: Timestamp.meta({ description: "Five minutes after its issue." }),
+});
+export type IdentityToken = z.infer<typeof IdentityToken>;

@@ -44,7 +44,11 @@ it("uses changed certificates from the next request on, and trusts a removed CA 
     current = changed;
     listener(changed);
   };
-  const server = await startJwksServer({ listen: `127.0.0.1:${port}`, tls, published: async () => [{ kid: "a" }] });
+  const server = await startJwksServer({
+    listen: `127.0.0.1:${port}`,
+    tls,
+    published: { tokens: async () => [{ kid: "a" }], identity: async () => [] },
+  });
   const get = (client: TlsMaterial) =>
     new Promise<string>((resolve, reject) => {
       const options = { ...client, port, host: "127.0.0.1", servername: "auth.countersign.internal", agent: false };

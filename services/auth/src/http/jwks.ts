@@ -7,14 +7,20 @@ export interface JwksServerOptions {
   /** host:port. */
   readonly listen: string;
   readonly tls: TlsMaterial | Watched<TlsMaterial>;
-  published(): Promise<Record<string, string>[]>;
+  /** Keys of access tokens, and of identity tokens. */
+  readonly published: Readonly<Record<"tokens" | "identity", () => Promise<Record<string, string>[]>>>;
 }
 
 const GATEWAY = `DNS:${internalName("gateway")}`;
 
+const PATHS = new Map<string | undefined, "tokens" | "identity">([
+  ["/.well-known/jwks.json", "tokens"],
+  ["/.well-known/identity-keys.json", "identity"],
+]);
+
 /**
- * Serves GET /.well-known/jwks.json (RFC 7517) over HTTPS with mutual TLS, for the gateway, which serves a
- * copy. Each request has a connection of its own, whose certificates are those in use.
+ * Serves the two documents of public keys (RFC 7517) over HTTPS with mutual TLS, for the gateway, which
+ * serves a copy. Each request has a connection of its own, whose certificates are those in use.
  */
 export async function startJwksServer({ listen, tls, published }: JwksServerOptions) {
   const watched = asWatched(tls);
@@ -33,8 +39,9 @@ export async function startJwksServer({ listen, tls, published }: JwksServerOpti
       try {
         const { subjectaltname } = (request.socket as TLSSocket).getPeerCertificate();
         if (subjectaltname !== GATEWAY) return void answer(403, {});
-        if (request.method !== "GET" || request.url !== "/.well-known/jwks.json") return void answer(404, {});
-        answer(200, { keys: await published() });
+        const name = PATHS.get(request.url);
+        if (request.method !== "GET" || name === undefined) return void answer(404, {});
+        answer(200, { keys: await published[name]() });
       } catch {
         if (!response.headersSent) answer(503, {});
       }

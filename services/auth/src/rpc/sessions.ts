@@ -1,10 +1,11 @@
-import { AppError, type Clock, isUuid } from "@countersign/core";
+import { AppError, type Clock, invalidField, isUuid, type VerifiedToken } from "@countersign/core";
 import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import { accountOf, type Handlers, publicKeyToProto, requireToken } from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { endOtherSessions, endSession, signOut } from "../domain/sessions/end-session.ts";
 import { type RefreshTokenOptions, refreshToken } from "../domain/sessions/refresh-token.ts";
 import type { SessionStore } from "../domain/sessions/session.ts";
+import { nameFrom } from "./conversions.ts";
 
 const MAX_TOKEN_CHARS = 8192;
 const MAX_PROOF_BYTES = 256;
@@ -13,11 +14,12 @@ export interface SessionsOptions extends RefreshTokenOptions {
   readonly sessions: SessionStore;
   readonly clock: Clock;
   readonly refreshLimit: Limit;
+  issueIdentity(token: VerifiedToken, nonce: string): Promise<{ identityToken: string; expiresAt: Date }>;
 }
 
 /** Handles auth.v1.Sessions. */
 export function sessionsHandlers(options: SessionsOptions): Handlers<SessionsService> {
-  const { sessions, clock, refreshLimit } = options;
+  const { sessions, clock, refreshLimit, issueIdentity } = options;
   const refresh = refreshToken(options);
   const end = endSession(options);
   const endOthers = endOtherSessions(options);
@@ -27,6 +29,11 @@ export function sessionsHandlers(options: SessionsOptions): Handlers<SessionsSer
       if (token.length > MAX_TOKEN_CHARS || proof.length > MAX_PROOF_BYTES) throw new AppError("InvalidRefreshToken");
       await refreshLimit(call);
       return { credentials: await refresh(token, proof, call.requestId, accountOf(call)) };
+    },
+
+    async issueIdentityToken({ nonce }, call) {
+      if (nonce === "") throw invalidField("/nonce", "is missing");
+      return issueIdentity(requireToken(call), nameFrom(nonce, "/nonce"));
     },
 
     async signOut(_, call) {

@@ -43,6 +43,7 @@ export async function openStores(runtime: ServiceRuntime, limits: AddressLimits)
     signIns: asPort("signIns", prismaTwoFactorSignInStore(prisma)),
     signUps: asPort("signUps", postgresSignUpStore(prisma, postgres), { mark: (_saga, step) => step }),
     tokenKeys: asPort("tokenKeys", prismaTokenKeyStore(prisma)),
+    identityKeys: asPort("identityKeys", prismaTokenKeyStore(prisma, "identityKey")),
     tokenState: asPort("tokenState", postgresTokenStateStore(postgres)),
   };
 }

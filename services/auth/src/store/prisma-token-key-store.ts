@@ -1,26 +1,34 @@
 import type { StoredTokenKey, TokenKeyStore } from "../tokens/token-keys.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
-async function list(db: Prisma.TransactionClient, since: Date): Promise<StoredTokenKey[]> {
-  const rows = await db.tokenKey.findMany({ where: { signsUntil: { gt: since } }, orderBy: { signsFrom: "asc" } });
+type Table = Prisma.TransactionClient["tokenKey"];
+
+async function list(table: Table, since: Date): Promise<StoredTokenKey[]> {
+  const rows = await table.findMany({ where: { signsUntil: { gt: since } }, orderBy: { signsFrom: "asc" } });
   return rows.map((row) => ({ ...row, publicJwk: row.publicJwk as Record<string, string> }));
 }
 
-/** Keeps token keys in Postgres. */
-export function prismaTokenKeyStore(prisma: PrismaClient): TokenKeyStore {
+/** Keeps token keys in Postgres, or in a table like theirs the keys of identity tokens. */
+export function prismaTokenKeyStore(
+  prisma: PrismaClient,
+  name: "tokenKey" | "identityKey" = "tokenKey",
+): TokenKeyStore {
+  // Both tables have the same columns.
+  const tableOf = (db: Prisma.TransactionClient) => db[name] as Table;
   return {
-    list: (since) => list(prisma, since),
+    list: (since) => list(tableOf(prisma), since),
     exclusively: (work) =>
       prisma.$transaction(
         async (tx) => {
           await tx.$executeRaw`SELECT FROM token_key_lock FOR UPDATE`;
+          const table = tableOf(tx);
           return work({
-            list: (since) => list(tx, since),
+            list: (since) => list(table, since),
             insert: async (key) => {
-              await tx.tokenKey.create({ data: { ...key, encryptedPrivate: Uint8Array.from(key.encryptedPrivate) } });
+              await table.create({ data: { ...key, encryptedPrivate: Uint8Array.from(key.encryptedPrivate) } });
             },
             update: async (kid, encryptedPrivate) => {
-              await tx.tokenKey.update({
+              await table.update({
                 where: { kid },
                 data: { encryptedPrivate: Uint8Array.from(encryptedPrivate) },
               });

@@ -10,6 +10,7 @@ import { createTokens } from "./tokens.ts";
 
 export interface TokenStores {
   readonly tokenKeys: TokenKeysOptions["store"];
+  readonly identityKeys: TokenKeysOptions["store"];
   readonly tokenState: TokenStateFeedOptions["store"];
 }
 
@@ -48,15 +49,20 @@ export async function startTokens(
   stores: TokenStores,
 ) {
   const { clock, every, logger, metrics, onClose, dependency, signal, tls } = runtime;
-  const keys = createTokenKeys({
-    store: stores.tokenKeys,
-    keyring,
-    clock,
-    periodMs,
-    onCounted: countEncryptedKeys(metrics, logger),
+  const keys = createTokenKeys({ store: stores.tokenKeys, keyring, clock, periodMs });
+  // Keys of their own: no service can mistake an identity token for an access token, and no app's backend
+  // an access token for an identity token.
+  const identityKeys = createTokenKeys({ store: stores.identityKeys, keyring, clock, periodMs });
+  const rotate = async () => {
+    await keys.rotate();
+    await identityKeys.rotate();
+  };
+  await rotate();
+  const countKeys = countEncryptedKeys(metrics, logger);
+  every(RE_ENCRYPT_MS, "encryption of token keys", async () => {
+    const [a, b] = [await keys.reEncrypt(), await identityKeys.reEncrypt()];
+    countKeys({ first: a.first + b.first, other: a.other + b.other, unknown: a.unknown + b.unknown });
   });
-  await keys.rotate();
-  every(RE_ENCRYPT_MS, "encryption of token keys", keys.reEncrypt);
   const feed = createTokenStateFeed({ store: stores.tokenState, keys, clock, logger });
   // auth checks tokens by the same stream as the other services, without the network.
   const tokenState = createTokenState({ clock });
@@ -67,7 +73,11 @@ export async function startTokens(
   const reading = feed.run(signal);
   onClose("token-state", () => Promise.all([following, reading]));
   dependency("token-state", () => tokenState.current());
-  const jwks = await startJwksServer({ listen: httpListen, tls, published: keys.published });
+  const jwks = await startJwksServer({
+    listen: httpListen,
+    tls,
+    published: { tokens: keys.published, identity: identityKeys.published },
+  });
   onClose("jwks", () => jwks.close());
-  return { keys, feed, tokenState, tokens: createTokens({ keys, issuer, clock }) };
+  return { rotate, feed, tokenState, tokens: createTokens({ keys, identityKeys, issuer, clock }) };
 }

@@ -14,7 +14,7 @@ it("an ephemeral token names its request and both keys of the new device, and en
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const keys = { signingKey: async () => ({ kid: "k", key: privateKey }) } as unknown as TokenKeys;
   const issuer = "https://auth.example";
-  const tokens = createTokens({ keys, issuer, clock });
+  const tokens = createTokens({ keys, identityKeys: keys, issuer, clock });
   const state = createTokenState({ clock });
   const tokenKeys = [{ kid: "k", jwkJson: JSON.stringify(publicKey.export({ format: "jwk" })) }];
   state.apply({ cursor: "", reset: true, complete: true, tokenKeys, entries: Buffer.alloc(0) });
@@ -59,7 +59,7 @@ describe("reading a refresh token", () => {
     signingKey: async () => ({ kid: "k", key: privateKey }),
     verificationKey: async (kid: string) => (kid === "k" ? publicKey : undefined),
   } as unknown as TokenKeys;
-  const { issue, readRefreshToken } = createTokens({ keys, issuer: "https://auth.example", clock });
+  const { issue, readRefreshToken } = createTokens({ keys, identityKeys: keys, issuer: "https://auth.example", clock });
   const { publicKey: deviceKey } = generateKeyPair();
   const session = beginSession(
     {
@@ -89,7 +89,7 @@ describe("reading a refresh token", () => {
   });
 
   it("does not believe an expired one of another issuer", async () => {
-    const elsewhere = createTokens({ keys, issuer: "https://evil.example", clock });
+    const elsewhere = createTokens({ keys, identityKeys: keys, issuer: "https://evil.example", clock });
     const { refreshToken } = await elsewhere.issue(session);
     clock.advance(SESSION_MS);
     expect(await readRefreshToken(refreshToken)).toBeUndefined();

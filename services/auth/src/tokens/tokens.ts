@@ -1,5 +1,5 @@
 import { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, REFRESH_TOKEN_TYPE } from "@countersign/access-tokens";
-import { type Clock, isUuid, uuidv4 } from "@countersign/core";
+import { type Clock, isUuid, uuidv4, type VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { signMessage } from "@countersign/keys/node";
 import { decodeProtectedHeader, errors, jwtVerify } from "jose";
@@ -10,6 +10,9 @@ import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts
 import type { TokenKeys } from "./token-keys.ts";
 
 const REFRESH_TOKEN_AUDIENCE = "countersign-refresh";
+const IDENTITY_TOKEN_TYPE = "identity+jwt";
+/** An app's backend looks at it once, when its person signs in there. */
+const IDENTITY_TOKEN_MS = 5 * 60_000;
 
 /** Returns whether a token, unverified, says that it is an access token. */
 function looksLikeAccessToken(token: string): boolean {
@@ -22,8 +25,15 @@ function looksLikeAccessToken(token: string): boolean {
 
 const seconds = (time: Date): number => Math.floor(time.getTime() / 1000);
 
+export interface IdentityToken {
+  readonly identityToken: string;
+  readonly expiresAt: Date;
+}
+
 export interface TokensOptions {
   readonly keys: TokenKeys;
+  /** Sign identity tokens only. */
+  readonly identityKeys: Pick<TokenKeys, "signingKey">;
   readonly issuer: string;
   readonly clock: Clock;
 }
@@ -32,7 +42,7 @@ export interface TokensOptions {
  * Signs and verifies the JWTs of sessions: access tokens as in RFC 9068, and refresh tokens that only auth
  * reads.
  */
-export function createTokens({ keys, issuer, clock }: TokensOptions) {
+export function createTokens({ keys, identityKeys, issuer, clock }: TokensOptions) {
   interface AccessToken {
     readonly accountId: string;
     /** The session's id; ending the session revokes the token. */
@@ -47,8 +57,13 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
   }
 
   /** Signs a JWT (RFC 7519). A sign-in takes two, and jose would hand each to a thread. */
-  async function sign(typ: string, audience: string, claims: Record<string, unknown>): Promise<string> {
-    const { kid, key } = await keys.signingKey();
+  async function sign(
+    typ: string,
+    audience: string,
+    claims: Record<string, unknown>,
+    signers: Pick<TokenKeys, "signingKey"> = keys,
+  ): Promise<string> {
+    const { kid, key } = await signers.signingKey();
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const signed = `${part({ alg: "ES256", typ, kid })}.${part({ iss: issuer, aud: audience, ...claims })}`;
     return `${signed}.${Buffer.from(signMessage(key, Buffer.from(signed))).toString("base64url")}`;
@@ -94,6 +109,27 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
      */
     issueEphemeral: ({ id, accountKey, ...signIn }: TwoFactorSignIn): Promise<string> =>
       signAccessToken({ ...signIn, sessionId: id, accountKey, scope: { scope: "sign", two_factor: id } }),
+
+    /**
+     * Issues an identity token: it shows the backend of the session's app which account and device called,
+     * and opens nothing here.
+     */
+    async issueIdentity(token: VerifiedToken, nonce: string): Promise<IdentityToken> {
+      const { accountId, sessionId, appId, deviceKey, authTime } = token;
+      const now = clock.now();
+      const expiresAt = new Date((seconds(now) + IDENTITY_TOKEN_MS / 1000) * 1000);
+      const claims = {
+        sub: accountId,
+        sid: sessionId,
+        jti: uuidv4(),
+        ...(authTime && { auth_time: seconds(authTime) }),
+        nonce,
+        iat: seconds(now),
+        exp: seconds(expiresAt),
+        device_key: { alg: deviceKey.algorithm, key: deviceKey.publicKey },
+      };
+      return { identityToken: await sign(IDENTITY_TOKEN_TYPE, appId, claims, identityKeys), expiresAt };
+    },
 
     /**
      * Returns the ids in a refresh token of ours, "expired" for one that was ours, "access-token" for what

@@ -4,7 +4,7 @@ import { chainName, logIn, newPhone, secondPhone, signUpPerson, tokenOf } from "
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { exhausted, once, signed } from "../people.ts";
-import { credentials, session } from "../resources.ts";
+import { credentials, identityToken, session } from "../resources.ts";
 import type { Rows } from "../rows.ts";
 
 const person = once(signUpPerson);
@@ -74,6 +74,13 @@ export const sessions: Rows = {
   signOut: {
     success: async () => exchange("signOut", { token: (await newSession()).accessToken }),
     codes: {},
+  },
+  issueIdentityToken: {
+    success: async () => exchange("issueIdentityToken", { token: tokenOf(await person()), body: { nonce: "n" } }),
+    answer: identityToken,
+    codes: {},
+    hostile: { sample: () => ({ body: { nonce: "n" } }) },
+    besides: "docs/identity-token.md",
   },
   listSessions: {
     success: async () => exchange("listSessions", { token: tokenOf(await person()) }),
