@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { run } from "@countersign/build/run.ts";
+import { findChromium } from "@countersign/local-stack/chromium.ts";
 import { freePorts } from "@countersign/local-stack/ports.ts";
 import { TEST_APP } from "@countersign/local-stack/testing/test-app.ts";
-import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { addAuthenticator, openBrowser } from "../e2e/browser.ts";
-import { newEmail, stack } from "../support/person.ts";
+import { stack } from "../support/person.ts";
 import { blocksOf } from "./blocks.ts";
 import { inEmptyFolder } from "./empty-folder.ts";
 
@@ -22,43 +22,33 @@ function writeFiles(page: string, app: string): void {
       .join("\n")
       .replaceAll("http://localhost:8080", stack.gateway)
       .replaceAll("http://localhost:9000", stack.identityProvider.issuer);
-  writeFileSync(join(app, "index.html"), textOf("html"));
-  writeFileSync(join(app, "app.ts"), textOf("ts"));
+  const html = textOf("html");
+  writeFileSync(join(app, "index.html"), html);
+  writeFileSync(join(app, /src="\/(.+)"/.exec(html)![1]!), textOf("ts"));
 }
 
-async function logIn(page: Page): Promise<void> {
-  await page.locator("input[name=email]").fill(newEmail());
-  await page.locator("button").first().click();
-  const allow = page.locator("button", { hasText: "Allow" });
-  await allow.or(page.locator("output")).waitFor({ state: "attached" });
-  if (await allow.isVisible()) await allow.click();
+/** Opens the page at `port` as web.md's headless.ts does; the browser believes it at the documented address. */
+function useInChromium(app: string, port: number, lastText: string): Promise<string> {
+  const [program] = blocksOf("web").filter(({ language }) => language === "typescript");
+  const rule = `--host-resolver-rules=MAP ${new URL(origin).host} 127.0.0.1:${port}`;
+  const flag = '"--no-sandbox"';
+  writeFileSync(join(app, "headless.ts"), program!.text.replace(flag, `${flag}, ${JSON.stringify(rule)}`));
+  const env = { ...process.env, CHROMIUM: findChromium() };
+  return run(process.execPath, ["headless.ts", lastText], { cwd: app, env });
 }
 
-/** Signs a person up in the page at `port`, which the browser believes to be at the documented address. */
-async function signUpInPage(port: number): Promise<void> {
-  const { host } = new URL(origin);
-  const browser = await openBrowser([`--host-resolver-rules=MAP ${host} 127.0.0.1:${port}`]);
-  try {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on("pageerror", (error) => complaints.push(error.message));
-    await addAuthenticator(context, page);
-    await page.goto(`${origin}/`);
-    await page.locator("button").click();
-    await logIn(page);
-    await page.locator("output", { hasText: /^Sealed: [0-9a-f]{64}$/ }).waitFor({ timeout: 60_000 });
-    expect(complaints).toEqual([]);
-  } finally {
-    await browser.close();
-  }
-}
-
-it("docs/web.md leads from an empty folder to a page that signs up with a passkey and seals a transaction", {
-  timeout: 600_000,
-}, async () => {
-  await inEmptyFolder("web", `npm start -- --app ${origin}`, async (app) => {
-    writeFiles("web", app);
+it.each([
+  ["web", "a page that signs up with a passkey and seals a transaction", /^Sealed: [0-9a-f]{64}\n$/, "Sealed: "],
+  [
+    "fcl",
+    "a page in which plain FCL seals a transaction, and signatures and proof are verified",
+    /^Sealed: [0-9a-f]{64}\nUser signature verified: true\nAccount proof verified: true\n+$/,
+    "Account proof verified",
+  ],
+])("docs/%s.md leads from an empty folder to %s", { timeout: 600_000 }, async (name, _result, shown, lastText) => {
+  await inEmptyFolder(name, `npm start -- --app ${origin}`, async (app) => {
+    writeFiles(name, app);
+    await run("npm", ["install", "--save-dev", "playwright-core"], { cwd: app });
     const [port] = await freePorts(1);
     // The page's `npx vite`, at a port of its own.
     const vite = ["vite", "--host", "127.0.0.1", "--port", String(port), "--strictPort"];
@@ -68,11 +58,22 @@ it("docs/web.md leads from an empty folder to a page that signs up with a passke
     try {
       const lines = createInterface({ input: server.stdout, signal: AbortSignal.timeout(60_000) });
       for await (const line of lines) if (line.includes("Local:")) break;
-      await signUpInPage(port!);
+      expect(await useInChromium(app, port!, lastText)).toMatch(shown);
     } finally {
       const ended = once(server, "exit");
       process.kill(-server.pid!, "SIGTERM");
       await ended;
     }
+  });
+});
+
+it("the program of docs/fcl.md for Node seals a transaction, and its signature is verified", {
+  timeout: 600_000,
+}, async () => {
+  await inEmptyFolder("fcl", `npm start -- --app ${origin}`, async (app) => {
+    const [program] = blocksOf("fcl").filter(({ language }) => language === "typescript");
+    writeFileSync(join(app, "roles.ts"), program!.text);
+    const printed = await run(process.execPath, ["roles.ts"], { cwd: app });
+    expect(printed).toMatch(/Runs a script of the app[\s\S]*^Sealed: [0-9a-f]{64}$[\s\S]*^Verified: true$/m);
   });
 });

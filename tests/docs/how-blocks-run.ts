@@ -11,7 +11,7 @@ export const BY_LANGUAGE: Record<string, string> = {
 };
 
 /** Pages whose programs run in Chromium: tests/docs/browser.test.ts. */
-export const BROWSER_PAGES: readonly string[] = ["web"];
+export const BROWSER_PAGES: readonly string[] = ["fcl", "web"];
 
 /**
  * Pages for phones: tests/docs/react-native.test.ts calls their functions, tests/packages/expo.test.ts checks
@@ -19,6 +19,7 @@ export const BROWSER_PAGES: readonly string[] = ["web"];
  */
 export const PHONE_PAGES: readonly string[] = ["react-native"];
 
+const BROWSER = "tests/docs/browser.test.ts";
 const OPERATORS = "tests/docs/operators.test.ts";
 
 /** The test or script that runs the other blocks of a page. */
@@ -32,6 +33,7 @@ export const BY_PAGE: Record<string, Record<string, string>> = {
   configuration: { sh: OPERATORS },
   "deep-links": { sh: "tests/docs/deep-links.test.ts" },
   "disaster-recovery": { sh: "tests/operations/disaster-recovery.test.ts" },
+  fcl: { html: BROWSER, sh: BROWSER, typescript: BROWSER },
   images: { sh: OPERATORS, dockerfile: OPERATORS },
   "key-ceremony": { sh: "tests/e2e/key-ceremony.test.ts" },
   "local-stack": { sh: "tests/docs/start.test.ts" },
@@ -67,7 +69,7 @@ export const BY_PAGE: Record<string, Record<string, string>> = {
   "two-factor": { python: "tests/docs/data.test.ts" },
   upgrades: { sh: "tests/operations/upgrade.test.ts" },
   vaults: { sh: "tests/docs/shell.test.ts" },
-  web: { html: "tests/docs/browser.test.ts", sh: "tests/docs/browser.test.ts" },
+  web: { html: BROWSER, sh: BROWSER, typescript: BROWSER },
 };
 
 /**

@@ -19,9 +19,9 @@ const commands = ["apps", "local-stack"].flatMap(blocksOf).filter(({ language })
 const documented = commands.flatMap(({ text }) =>
   text.match(/^.*npm start.*$/gm)!.map((line) => line.replace(/ #.*/, "")),
 );
-const app = documented.map((line) => /--app \S+/.exec(line)?.[0]).find((option) => option !== undefined)!;
+const appOptions = documented.find((line) => line.split("--app").length > 2)!.replace("npm start -- ", "");
 const variables = documented.map((line) => /^\w+=\S+/.exec(line)?.[0]).find((each) => each !== undefined)!;
-const command = `${variables} exec npm start -- --free-ports --state-dir ${stateDir} ${app}`;
+const command = `${variables} exec npm start -- --free-ports --state-dir ${stateDir} ${appOptions}`;
 
 let child: ChildProcess;
 const printed: string[] = [];
@@ -45,12 +45,13 @@ it("the documented `npm start` prints what docs/apps.md shows", () => {
   expect(documented).toEqual(
     [
       "npm start -- --app http://localhost:5173",
+      "npm start -- --app http://localhost:5173 --app dev.countersign.example:/callback",
       "npm start",
       "npm start -- --app http://localhost:5173",
       "GATEWAY_ALLOWED_ORIGINS=capacitor://localhost npm start",
     ].map((each) => expect.stringContaining(each)),
   );
-  const [, output] = blocksOf("apps");
+  const output = blocksOf("apps").find(({ language }) => language === "");
   expect(printed.join("\n")).toContain(output!.text.trimEnd());
 });
 
@@ -60,7 +61,7 @@ it("its gateway answers the app's origin and that of the variable, and no other"
     const answer = await fetch(`${stack.gateway}/auth/v1/signup`, { method: "OPTIONS", headers });
     return answer.headers.get("access-control-allow-origin");
   };
-  const origins = [app.slice("--app ".length), variables.replace(/^\w+=/, "")];
+  const origins = [/--app (http\S+)/.exec(appOptions)![1]!, variables.replace(/^\w+=/, "")];
   for (const origin of origins) expect(await allowed(origin)).toBe(origin);
   expect(await allowed("http://localhost:5174")).toBeNull();
 });

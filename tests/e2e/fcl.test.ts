@@ -2,10 +2,10 @@ import { CountersignClient, type Passkey } from "@countersign/client";
 import { type FclWalletOptions, fclWallet, useCountersign } from "@countersign/fcl";
 import { USER_MESSAGE_TAG } from "@countersign/flow";
 import { simulatedPasskey } from "@countersign/keys/testing";
+import { FCL_CRYPTO_OPTION as contract } from "@countersign/local-stack/fcl-crypto.ts";
 import * as fcl from "@onflow/fcl";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { chain, chainName, logIn, newEmail, signUpPerson, stack } from "../support/person.ts";
-import { deployFclCrypto } from "./fcl-crypto.ts";
 
 const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const CADENCE =
@@ -87,10 +87,6 @@ async function signInToFcl({ client, confirm }: Pick<FclWalletOptions, "client" 
 }
 
 describe("after useCountersign, a dApp that knows only FCL", () => {
-  let contract: { fclCryptoContract: string };
-  beforeAll(async () => {
-    contract = await deployFclCrypto();
-  });
   afterEach(() => fcl.unauthenticate());
 
   const isSigned = (text: string, signatures: fcl.Signature[]) =>

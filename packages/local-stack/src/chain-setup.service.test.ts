@@ -5,7 +5,7 @@ import { createAccessApi } from "@countersign/flow";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { setUpNetwork } from "./chain-setup.ts";
 import type { Child } from "./child.ts";
-import { startEmulator } from "./emulator.ts";
+import { serviceAddress, startEmulator } from "./emulator.ts";
 import { readNetworks, writeNetworks } from "./networks.ts";
 import { freePorts } from "./ports.ts";
 import { baseEnvironment, stateFiles } from "./service-environment.ts";
@@ -62,6 +62,8 @@ it("creates creator and paymaster where the chain does not have them", { timeout
   const access = createAccessApi({ baseUrl: accessNode });
   expect(await access.accountKeys(again.creator.address)).toHaveLength(8);
   expect(await access.accountKeys(again.paymaster.address)).toHaveLength(1);
+  const knowsFclCrypto = `access(all) fun main(): Bool { return getAccount(0x${serviceAddress}).contracts.get(name: "FCLCrypto") != nil }`;
+  expect(await access.executeScript(knowsFclCrypto, [])).toBe(true);
   expect(readNetworks(files.networks).map(({ chainName }) => chainName)).toEqual(["other", "flow-emulator"]);
 });
 

@@ -5,7 +5,9 @@ import { run } from "@countersign/build/run.ts";
 import { createAccessApi } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
 import { serviceAddress } from "./emulator.ts";
+import { ensureFclCrypto } from "./fcl-crypto.ts";
 import { readNetworks, writeNetworks } from "./networks.ts";
+import { readTrimmed } from "./secrets.ts";
 
 const localChain = "flow-emulator";
 const funds = "100000.0";
@@ -62,15 +64,17 @@ async function ensureAccounts(
 }
 
 /**
- * Creates and funds the creator and paymaster accounts where the chain does not have them, and writes the
- * networks file; other networks in it stay. Needs a running emulator; idempotent: a chain that lost its state
- * gets them again.
+ * Creates and funds the creator and paymaster accounts and deploys FCLCrypto where the chain does not have
+ * them, and writes the networks file; other networks in it stay. Needs a running emulator; idempotent: a
+ * chain that lost its state gets them again.
  */
 export async function setUpNetwork(options: SetUpNetworkOptions): Promise<Network> {
-  const { accessNode, publicAccessNode, networksFile, chainName = localChain } = options;
+  const { accessNode, publicAccessNode, networksFile, serviceKeyFile, chainName = localChain } = options;
   const networks = readNetworks(networksFile);
   const known = networks.find((network) => network.chainName === chainName);
-  const entry = options.isCopy && known ? known : await ensureAccounts(options, chainName, known);
+  const isCopy = options.isCopy && known;
+  const entry = isCopy ? known : await ensureAccounts(options, chainName, known);
+  if (!isCopy) await ensureFclCrypto(accessNode, readTrimmed(serviceKeyFile));
   const network: Network = {
     ...entry,
     accessNode,

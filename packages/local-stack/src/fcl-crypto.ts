@@ -1,11 +1,9 @@
 import { cadenceString } from "@countersign/flow";
-import { ensureServiceKey, serviceAddress } from "@countersign/local-stack/emulator.ts";
-import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
-import { stateDir } from "../security/secrets.ts";
-import { chain } from "../support/person.ts";
+import { serviceAddress } from "./emulator.ts";
+import { ServiceAccount } from "./service-account.ts";
 
 /**
- * Answers as the contract that FCL's verifiers ask on mainnet and testnet, which the emulator does not have:
+ * Answers as the contract that FCL's verifiers ask on mainnet and testnet and that the emulator lacks:
  * every signature must be valid, weight 999 suffices, and an account proof may be a user message too.
  */
 const FCL_CRYPTO = `access(all) contract FCLCrypto {
@@ -31,13 +29,15 @@ const FCL_CRYPTO = `access(all) contract FCLCrypto {
   }
 }`;
 const DEPLOY = `transaction(code: String) {
-  prepare(a: auth(AddContract, UpdateContract) &Account) {
+  prepare(a: auth(AddContract) &Account) {
     if a.contracts.get(name: "FCLCrypto") == nil { a.contracts.add(name: "FCLCrypto", code: code.utf8) }
   }
 }`;
 
-/** Deploys the contract where it is missing; returns the option that FCL's verifiers take. */
-export async function deployFclCrypto(): Promise<{ fclCryptoContract: string }> {
-  await new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir)).run(DEPLOY, [cadenceString(FCL_CRYPTO)]);
-  return { fclCryptoContract: `0x${serviceAddress}` };
+/** The option that FCL's verifiers take for the local chain. */
+export const FCL_CRYPTO_OPTION = { fclCryptoContract: `0x${serviceAddress}` };
+
+/** Deploys the contract to the emulator's service account, whose private key is `scalar`, where it is missing. */
+export async function ensureFclCrypto(accessNode: string, scalar: string): Promise<void> {
+  await new ServiceAccount(accessNode, scalar).run(DEPLOY, [cadenceString(FCL_CRYPTO)]);
 }
