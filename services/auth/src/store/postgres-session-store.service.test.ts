@@ -39,6 +39,32 @@ describe("sessions", () => {
     expect(live.map(({ id }) => id)).toEqual([signedIn.id]);
   });
 
+  it("does not begin where its device has another one since it was asked for, unless by that one", async () => {
+    const asked = (seconds: number, bySession?: string) => ({
+      at: new Date(now.getTime() + seconds * 1_000),
+      bySession,
+    });
+    const signedIn = someSession();
+    const { accountId, deviceKey, app } = signedIn;
+    await sessions().begin(signedIn, "");
+    const late = someSession({ accountId, deviceKey });
+    const live = async () => (await sessions().list(accountId, now)).map(({ id }) => id);
+    expect(await sessions().begin(late, "", asked(-1))).toBeUndefined();
+    expect(await sessions().begin(late, "", asked(-1, uuidv4()))).toBeUndefined();
+    expect(await live()).toEqual([signedIn.id]);
+
+    const others = [someSession({ accountId }), someSession({ accountId, deviceKey, app: { ...app, appId: "other" } })];
+    for (const other of others) expect(await sessions().begin(other, "", asked(-1))).toEqual(other);
+    const next = someSession({ accountId, deviceKey });
+    expect(await sessions().begin(next, "", asked(-1, signedIn.id))).toEqual(next);
+    expect(await live()).not.toContain(signedIn.id);
+    // Asked for after the device's newest one.
+    expect(await sessions().begin(late, "", asked(1))).toEqual(late);
+    // Not begun again by a copy where the later one is over as well.
+    await sessions().end(accountId, { id: late.id }, "signed-out", now, "");
+    expect(await sessions().begin(someSession({ accountId, deviceKey }), "", asked(-1))).toBeUndefined();
+  });
+
   it("the same refresh token at once has one successor", async () => {
     const session = someSession();
     await sessions().begin(session, "");

@@ -1,6 +1,6 @@
 import { activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
-import type { EndCause, Session, SessionStore } from "../domain/sessions/session.ts";
+import type { EndCause, Session, SessionRequest, SessionStore } from "../domain/sessions/session.ts";
 import { beginSessionIn, ENDED_MS, lockAccess } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";
 import type { PrismaClient } from "./generated/client.ts";
@@ -119,15 +119,27 @@ function sessionUpdater(postgres: Postgres): (update: SessionUpdate) => Promise<
   });
 }
 
+/** Returns whether the session's device has begun another one of its app since the request for this one. */
+async function hasBegunSince(tx: Queries, session: Session, { at, bySession }: SessionRequest): Promise<boolean> {
+  const { accountId, app, deviceKey } = session;
+  const later = await tx.query(sql`
+    SELECT 1 FROM session
+    WHERE account_id = ${accountId}::uuid AND app_id = ${app.appId} AND created_at > ${at}::timestamptz
+      AND device_key = ${deviceKey.publicKey} AND device_key_algorithm = ${deviceKey.algorithm}
+      AND id IS DISTINCT FROM ${bySession ?? null}::uuid LIMIT 1`);
+  return later.length > 0;
+}
+
 /** Keeps sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
 export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
   const update = sessionUpdater(postgres);
   return {
-    begin: (session, requestId) =>
+    begin: (session, requestId, asked) =>
       postgres.transaction(async (tx) => {
         await lockAccess(tx, session.accountId);
         const earlier = await tx.query(sql`SELECT id FROM session WHERE id = ${session.id}::uuid FOR UPDATE`);
         if (earlier.length === 0) {
+          if (asked && (await hasBegunSince(tx, session, asked))) return undefined;
           await beginSessionIn(tx, session, requestId);
           return session;
         }

@@ -36,6 +36,7 @@ export function toSaga(row: SignUpRow): SignUpSaga {
     deviceId: row.deviceId,
     sessionId: row.sessionId ?? undefined,
     profileImageUrl: row.profileImageUrl,
+    createdAt: row.createdAt,
     done: new Set(steps.filter(([, column]) => row[column] !== null).map(([step]) => step)),
     leaseUntil: row.leaseUntil,
   };

@@ -109,13 +109,22 @@ export function rotate(session: Session, nextId: string, now: Date): Session {
 export const isUsed = (session: Session, now: Date): boolean =>
   session.previousRefreshId !== undefined || now >= session.refreshExpiresAt;
 
+/** The request for a session whose copies may arrive late. */
+export interface SessionRequest {
+  /** When it was first made. */
+  readonly at: Date;
+  /** The session that it was made with: to be replaced, however young. */
+  readonly bySession: string | undefined;
+}
+
 export interface SessionStore {
   /**
    * Begins a session and, in the same commit, ends the one that the same device had of the same app. Where
-   * the session had begun before, changes nothing and returns it; undefined where it has ended.
+   * the session had begun before, changes nothing and returns it; undefined where it has ended. Changes
+   * nothing and returns undefined also where the device has begun another one of the app after `asked.at`.
    * Errors: PleaseRegisterKey where one of its keys is blocked or the account has left.
    */
-  begin(session: Session, requestId: string): Promise<Session | undefined>;
+  begin(session: Session, requestId: string, asked?: SessionRequest): Promise<Session | undefined>;
   /**
    * Runs `work`, which must not throw, with the live session locked and stores its `next`. Undefined where
    * there is no live session.

@@ -22,6 +22,7 @@ const saga = (done: readonly SignUpStep[] = []): SignUpSaga => ({
   deviceId: "device",
   sessionId: "session",
   profileImageUrl: "",
+  createdAt: new Date(0),
   done: new Set(done),
   leaseUntil: new Date(0),
 });

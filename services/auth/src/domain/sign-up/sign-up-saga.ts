@@ -20,6 +20,7 @@ export interface SignUpSaga extends NewUserKey {
   /** The session that the sign-up opens. Undefined for sign-ups that version 0.1 began. */
   readonly sessionId: string | undefined;
   readonly profileImageUrl: string;
+  readonly createdAt: Date;
   readonly done: ReadonlySet<SignUpStep>;
   /**
    * The end of the newest lease. Until then no runner takes the saga over; requests ignore it and may drive
@@ -66,7 +67,7 @@ export interface SignUpSteps<Answer extends Deployed> {
 export type MarkStep = (saga: SignUpSaga, step: SignUpStep, now: Date) => Promise<void>;
 
 /** A request to begin or to continue a sign-up; `leaseUntil` is the end of the request's lease. */
-export interface LeaseSignUp extends Omit<SignUpSaga, "accountId" | "done" | "sessionId"> {
+export interface LeaseSignUp extends Omit<SignUpSaga, "accountId" | "createdAt" | "done" | "sessionId"> {
   readonly profile: LoginProfile;
   readonly sessionId: string;
   /** Used where the identity is new. */

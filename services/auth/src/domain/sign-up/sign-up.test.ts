@@ -72,6 +72,7 @@ function world({ status = "deployed", leased, registerKey, giveUp, begun }: Part
   const clock = new FixedClock("2026-11-21T10:00:00Z");
   const leases: LeaseSignUp[] = [];
   const sessions: Session[] = [];
+  const asked: unknown[] = [];
   const calls: string[] = [];
   const marks: Date[] = [];
   const run = signUp<Deployed>({
@@ -91,7 +92,7 @@ function world({ status = "deployed", leased, registerKey, giveUp, begun }: Part
       async lease(command) {
         leases.push(command);
         const { newAccountId: accountId } = command;
-        return leased ?? { kind: "drive", saga: { ...command, accountId, done: new Set() } };
+        return leased ?? { kind: "drive", saga: { ...command, accountId, createdAt: command.now, done: new Set() } };
       },
       mark: async (_saga, _step, now) => void marks.push(now),
       async giveUp({ accountId }) {
@@ -101,8 +102,9 @@ function world({ status = "deployed", leased, registerKey, giveUp, begun }: Part
       leaseAbandoned: async () => [],
     },
     sessions: {
-      async begin(session) {
+      async begin(session, _requestId, request) {
         sessions.push(session);
+        asked.push(request);
         return begun ? begun(session) : session;
       },
     },
@@ -139,6 +141,7 @@ function world({ status = "deployed", leased, registerKey, giveUp, begun }: Part
     clock,
     leases,
     sessions,
+    asked,
     calls,
     marks,
     command,
@@ -172,9 +175,10 @@ describe("signUp", () => {
     await run();
     const { sessionId } = leases[0]!;
     expect(sessions.map(({ id }) => id)).toEqual([sessionId]);
-    const saga = { ...leases[0]!, accountId: "account", done: new Set(SIGN_UP_STEPS) };
+    const saga = { ...leases[0]!, accountId: "account", createdAt: new Date(0), done: new Set(SIGN_UP_STEPS) };
     const repeated = world({ leased: { kind: "replay", saga } });
     expect((await repeated.signUp()).credentials.accessToken).toBe(sessionId);
+    expect(repeated.asked).toEqual([{ at: saga.createdAt, bySession: undefined }]);
   });
 
   it.each<[string, NonNullable<Answers["begun"]>]>([

@@ -53,8 +53,8 @@ export const SAGA_LEASE_MS = 30_000;
  * Repeated: while the sign-up is incomplete, the same identity with the same keys takes the lease over and
  * drives the steps that are left; earlier requests may go on beside it. Afterwards `decideSignUp` accepts
  * only the same Idempotency-Key with the same login token and body. A sign-up has one session: a repeated
- * request gets new tokens of it until one was refreshed or it has ended, then AccountExists. Once it has
- * begun, a copy of a request that arrives late ends no session that the device has begun since.
+ * request gets new tokens of it until one was refreshed or it has ended, then AccountExists. A copy of a
+ * request that arrives late ends no session that the device has begun since the sign-up's first request.
  * Writes: what a login code was exchanged for; identity, saga and use of the Idempotency-Key in one commit; a
  * mark after each step, or `giveUp` where the chain refused the deployment; the session.
  * Crash: after the lease has ended, `finishAbandonedSignUps` of any replica drives the steps that are left.
@@ -129,7 +129,8 @@ export const signUp =
       },
       clock.now(),
     );
-    const session = await sessions.begin(beginning, requestId);
+    const asked = { at: saga.createdAt, bySession: token?.sessionId };
+    const session = await sessions.begin(beginning, requestId, asked);
     if (!session || isUsed(session, clock.now())) throw accountExists(command, true);
     return { deployment, credentials: await issue(session) };
   };
