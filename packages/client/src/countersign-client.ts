@@ -226,9 +226,10 @@ export class CountersignClient extends AccountOperations {
    */
   events(options: EventOptions = {}): AsyncGenerator<AccountEvent, void> {
     const open = (headers: Record<string, string>, signal: AbortSignal) =>
-      this.#session.withAccess((accessToken) =>
-        this.#transport.openEvents({ path: "/device/v1/events", accessToken, headers, signal }),
+      this.#session.withAccess(
+        (accessToken) => this.#transport.openEvents({ path: "/device/v1/events", accessToken, headers, signal }),
+        { signal },
       );
-    return this.#session.noteEvents(followEvents(open, options));
+    return this.#session.noteEvents(followEvents(open, options), options.signal);
   }
 }

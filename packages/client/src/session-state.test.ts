@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type ClientOptions, CountersignClient } from "./countersign-client.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { ProblemError } from "./problem-error.ts";
+import type { Credentials } from "./resources.ts";
 import { nextState, type SessionState, type SessionStep } from "./session-state.ts";
 import { type Answer, fakeServer } from "./testing/fake-server.ts";
 
@@ -138,38 +139,40 @@ describe("the session's state", () => {
   });
 });
 
+const ended = () => Response.json({ error: "SessionEnded", status: 401 }, { status: 401 });
+
+/**
+ * A client that signs in: the answer waits for `succeed` or `fail`. `answerTo` answers all other calls, by
+ * their access tokens.
+ */
+function signInSlowly(options: Partial<ClientOptions>, answerTo: (token: string) => Response) {
+  const answer = Promise.withResolvers<Response>();
+  const isAsked = Promise.withResolvers<void>();
+  const fetch = async (input: unknown, init?: RequestInit): Promise<Response> => {
+    const { pathname } = new URL(String(input));
+    if (pathname.endsWith("/challenge")) return Response.json({ challengeData: "00".repeat(16) });
+    if (!pathname.endsWith("/respond")) return answerTo(new Headers(init!.headers).get("authorization")!.slice(7));
+    isAsked.resolve();
+    return answer.promise;
+  };
+  const { client, states } = setUp({ fetch: fetch as typeof globalThis.fetch, ...options });
+  return {
+    client,
+    states,
+    isAsked: isAsked.promise,
+    signedIn: client.signIn({ login, chainName }),
+    succeed: (pair: Credentials) => answer.resolve(Response.json({ account: {}, credentials: pair })),
+    fail: () => answer.resolve(ended()),
+  };
+}
+
 describe("a sign-in ends the device's session before", () => {
   const next = { accessToken: jwt({ sid: "019a0000-0000-7000-8000-000000000010" }), refreshToken: "refresh-2" };
 
-  /** A client that signs in: the answer waits for `succeed` or `fail`. Other tokens than its are refused. */
-  function signInAgain(events: string[]) {
-    const answer = Promise.withResolvers<Response>();
-    const isAsked = Promise.withResolvers<void>();
-    const ended = () => Response.json({ error: "SessionEnded", status: 401 }, { status: 401 });
-    const fetch = async (input: unknown, init?: RequestInit): Promise<Response> => {
-      const { pathname } = new URL(String(input));
-      if (pathname.endsWith("/challenge")) return Response.json({ challengeData: "00".repeat(16) });
-      if (pathname.endsWith("/respond")) {
-        isAsked.resolve();
-        return answer.promise;
-      }
-      const isNew = new Headers(init!.headers).get("authorization") === `Bearer ${next.accessToken}`;
-      return isNew ? Response.json({ devices: [] }) : ended();
-    };
-    const { client, states } = setUp({
-      credentials,
-      fetch: fetch as typeof globalThis.fetch,
-      ...eventStream(...events),
-    });
-    return {
-      client,
-      states,
-      isAsked: isAsked.promise,
-      signedIn: client.signIn({ login, chainName }),
-      succeed: () => answer.resolve(Response.json({ account: {}, credentials: next })),
-      fail: () => answer.resolve(ended()),
-    };
-  }
+  const signInAgain = (events: string[], options: Partial<ClientOptions> = {}) =>
+    signInSlowly({ credentials, ...eventStream(...events), ...options }, (token) =>
+      token === next.accessToken ? Response.json({ devices: [] }) : ended(),
+    );
   const replaced = `id: 1\nevent: session.ended\ndata: ${JSON.stringify({ sessionId: sid, cause: "replaced" })}\n\n`;
   const renamed = 'id: 2\nevent: device.updated\ndata: {"deviceId":"d"}\n\n';
 
@@ -185,7 +188,7 @@ describe("a sign-in ends the device's session before", () => {
     })();
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(seen).toEqual([]);
-    succeed();
+    succeed(next);
     await Promise.all([signedIn, following]);
     expect(seen).toEqual(["session.ended", "device.updated"]);
     expect(states).toEqual(["signed-in"]);
@@ -196,7 +199,7 @@ describe("a sign-in ends the device's session before", () => {
     await isAsked;
     const devices = client.devices();
     await new Promise((resolve) => setTimeout(resolve, 10));
-    succeed();
+    succeed(next);
     expect(await devices).toEqual([]);
     await signedIn;
     expect(states).toEqual(["signed-in"]);
@@ -214,34 +217,50 @@ describe("a sign-in ends the device's session before", () => {
     expect(await events).toBeUndefined();
     expect(states).toEqual(["signed-in", "ended"]);
   });
+
+  it("an event waits for it no longer than its reader, and the session stays", async () => {
+    const { client, states, isAsked, signedIn, succeed } = signInAgain([replaced]);
+    await isAsked;
+    const reader = new AbortController();
+    const reading = client.events({ signal: reader.signal }).next();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    reader.abort();
+    expect(await reading).toMatchObject({ value: { type: "session.ended" } });
+    expect(states).toEqual(["signed-in"]);
+    succeed(next);
+    await signedIn;
+  });
+
+  it("a sign-in whose dialog stays open is waited for a minute", async () => {
+    vi.useFakeTimers();
+    const isOpen = Promise.withResolvers<never>();
+    const { client } = signInAgain([], { deviceKey: { ...deviceKey, sign: () => isOpen.promise } });
+    const devices = errorOf(client.devices());
+    let isWaiting = true;
+    void devices.then(() => {
+      isWaiting = false;
+    });
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(isWaiting).toBe(true);
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(await devices).toMatchObject({ error: "SessionEnded" });
+    vi.useRealTimers();
+  });
 });
 
 it("a call of one person is not repeated in the name of another, who signs in meanwhile", async () => {
   const pairOf = (sub: string) => ({ accessToken: jwt({ sub, sid: `session of ${sub}` }), refreshToken: sub });
   for (const call of ["freeze", "signOut"] as const) {
-    const answer = Promise.withResolvers<Response>();
-    const isAsked = Promise.withResolvers<void>();
     const seen: string[] = [];
-    const fetch = async (input: unknown, init?: RequestInit): Promise<Response> => {
-      const { pathname } = new URL(String(input));
-      if (pathname.endsWith("/challenge")) return Response.json({ challengeData: "00".repeat(16) });
-      if (pathname.endsWith("/respond")) {
-        isAsked.resolve();
-        return answer.promise;
-      }
-      const token = new Headers(init!.headers).get("authorization")!;
-      const isOld = token === `Bearer ${pairOf("ann").accessToken}`;
+    const { client, isAsked, signedIn, succeed } = signInSlowly({ credentials: pairOf("ann") }, (token) => {
+      const isOld = token === pairOf("ann").accessToken;
       seen.push(isOld ? "ann" : "bob");
-      return isOld
-        ? Response.json({ error: "SessionEnded", status: 401 }, { status: 401 })
-        : new Response(null, { status: 204 });
-    };
-    const { client } = setUp({ credentials: pairOf("ann"), fetch: fetch as typeof globalThis.fetch });
-    const signedIn = client.signIn({ login, chainName });
-    await isAsked.promise;
+      return isOld ? ended() : new Response(null, { status: 204 });
+    });
+    await isAsked;
     const called = errorOf(client[call]());
     await new Promise((resolve) => setTimeout(resolve, 10));
-    answer.resolve(Response.json({ account: {}, credentials: pairOf("bob") }));
+    succeed(pairOf("bob"));
     await signedIn;
     const error = await called;
     if (call === "freeze") expect(error).toMatchObject({ error: "SessionEnded" });

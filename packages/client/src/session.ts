@@ -1,3 +1,4 @@
+import { abortReason } from "@countersign/flow";
 import type { CorrectedClock } from "./clock.ts";
 import type { CredentialStore } from "./credential-store.ts";
 import type { AccountEvent } from "./events.ts";
@@ -6,6 +7,7 @@ import type { LockManager } from "./locks.ts";
 import { ProblemError, SessionEndedError } from "./problem-error.ts";
 import type { Credentials } from "./resources.ts";
 import { nextState, type SessionState, type SessionStep, type SessionView } from "./session-state.ts";
+import { sleep } from "./sleep.ts";
 import { claimsOf } from "./token-claims.ts";
 
 /** The parts of its client that a session needs. */
@@ -15,6 +17,15 @@ export interface SessionOptions {
   clock: CorrectedClock;
   locks: LockManager;
 }
+
+/** How a request is sent. `isSignIn`: the work of `open` sends it. */
+interface AccessOptions {
+  isSignIn?: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+/** Longer than a sign-in's requests; a person may leave its dialog open for ever. */
+const SIGN_IN_WAIT_MS = 60_000;
 
 const FROZEN: ReadonlySet<string> = new Set(["AccountFrozen", "AccountUnderReview"]);
 
@@ -116,9 +127,18 @@ export class ClientSession implements SessionView {
     }
   }
 
-  /** A sign-in ends the device's session before, which others may learn before its answer arrives. */
-  async #untilSignedIn(): Promise<void> {
-    await Promise.allSettled([...this.#signIns]);
+  /**
+   * Waits for the sign-ins under way, for a minute at most and until the signal aborts: a sign-in ends the
+   * device's session before, which others may learn before its answer arrives.
+   */
+  async #untilSignedIn(signal: AbortSignal | undefined): Promise<void> {
+    const isOver = new AbortController();
+    const stop = () => isOver.abort();
+    if (signal?.aborted || this.#signIns.size === 0) return;
+    signal?.addEventListener("abort", stop, { once: true });
+    void Promise.allSettled([...this.#signIns]).then(stop);
+    await sleep(SIGN_IN_WAIT_MS, isOver.signal);
+    signal?.removeEventListener("abort", stop);
   }
 
   /** Notes that the account is frozen, or is not any more. */
@@ -127,66 +147,81 @@ export class ClientSession implements SessionView {
   }
 
   /** Passes events on and notes what they say of session and account; throws where the session ends. */
-  async *noteEvents(events: AsyncIterable<AccountEvent>): AsyncGenerator<AccountEvent, void> {
+  async *noteEvents(
+    events: AsyncIterable<AccountEvent>,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<AccountEvent, void> {
     for await (const event of events) {
       const change = event.type === "account.updated" ? event.data.change : undefined;
       if (change === "frozen" || change === "unfrozen") this.#move(change);
       // The access token may live for minutes: the stream is the first to know.
-      const ended = event.type === "session.ended" ? await this.#end(event.data.sessionId) : undefined;
+      const ended = event.type === "session.ended" ? await this.#end(event.data.sessionId, signal) : undefined;
       yield event;
       if (ended) throw ended;
     }
   }
 
   /** Ends the session where this is its id; undefined where the client has another one, or gets it now. */
-  async #end(sessionId: string): Promise<SessionEndedError | undefined> {
+  async #end(sessionId: string, signal: AbortSignal | undefined): Promise<SessionEndedError | undefined> {
     const isOwn = (credentials = this.#credentials): credentials is Credentials =>
       credentials !== undefined && claimsOf(credentials.accessToken).sid === sessionId;
     if (!isOwn()) return undefined;
-    await this.#untilSignedIn();
+    await this.#untilSignedIn(signal);
     const current = this.#credentials;
-    if (!isOwn(current)) return undefined;
+    if (!isOwn(current) || signal?.aborted) return undefined;
     const error = await this.#drop(current, new SessionEndedError(401, { error: "SessionEnded" }, null));
     return this.#credentials ? undefined : error;
   }
 
   /** Sends a request with the access token; refreshes an expired one once. Errors: SessionEndedError. */
   send<Answer>(request: ApiRequest): Promise<Answer> {
-    return this.withAccess((accessToken) => this.#options.transport.send<Answer>({ ...request, accessToken }));
+    const send = (accessToken?: string) => this.#options.transport.send<Answer>({ ...request, accessToken });
+    return this.withAccess(send, { signal: request.signal });
   }
 
-  /** Sends with the access token, see `send`. `isSignIn`: the work of `open` does it. */
+  /** Sends with the access token, see `send`, and at most once more with a newer one. */
   async withAccess<Answer>(
     send: (accessToken: string | undefined) => Promise<Answer>,
-    { isSignIn = false } = {},
+    options: AccessOptions = {},
   ): Promise<Answer> {
     if (this.#loading) await this.#loading;
     let used = this.#credentials;
     if (used !== undefined && this.#isExpired(used)) used = await this.refresh();
+    let next: Credentials;
     try {
       return await send(used?.accessToken);
     } catch (error) {
       this.#noteFreeze(error);
-      if (used === undefined) throw error;
-      if (error instanceof SessionEndedError) {
-        // A sign-in may have ended this session: one under way here, or another tab's.
-        if (!isSignIn) await this.#untilSignedIn();
-        if (this.#credentials === used && !(await this.#hasNewer(used))) throw await this.#drop(used, error);
-      } else if (!(error instanceof ProblemError) || error.error !== "AccessTokenExpired") throw error;
-      // The session ended, or the person signed out, while this call was under way.
-      if (!this.#credentials) throw this.#ended ?? error;
-      // Somebody else has signed in: what one person asked for is never done in another's name.
-      if (claimsOf(this.#credentials.accessToken).sub !== claimsOf(used.accessToken).sub) throw error;
+      next = await this.#pairAfter(error, used, options);
     }
-    // Another call may have brought a new pair meanwhile.
-    const current = this.#credentials === used ? await this.refresh() : this.#credentials;
     try {
-      return await send(current.accessToken);
+      return await send(next.accessToken);
     } catch (error) {
       this.#noteFreeze(error);
-      if (error instanceof SessionEndedError) throw await this.#drop(current, error);
+      if (error instanceof SessionEndedError) throw await this.#drop(next, error);
       throw error;
     }
+  }
+
+  /** Returns the pair with which a call is repeated after `error`; throws where it must not be. */
+  async #pairAfter(
+    error: unknown,
+    used: Credentials | undefined,
+    { isSignIn = false, signal }: AccessOptions,
+  ): Promise<Credentials> {
+    if (used === undefined) throw error;
+    if (error instanceof SessionEndedError) {
+      // A sign-in may have ended this session: one under way here, or another tab's.
+      if (!isSignIn) await this.#untilSignedIn(signal);
+      if (signal?.aborted) throw abortReason(signal);
+      if (this.#credentials === used && !(await this.#hasNewer(used))) throw await this.#drop(used, error);
+    } else if (!(error instanceof ProblemError) || error.error !== "AccessTokenExpired") throw error;
+    // The session ended, or the person signed out, while this call was under way.
+    if (!this.#credentials) throw this.#ended ?? error;
+    // Somebody else has signed in: what one person asked for is never done in another's name.
+    if (claimsOf(this.#credentials.accessToken).sub !== claimsOf(used.accessToken).sub) throw error;
+    // Another call may have brought a new pair meanwhile.
+    return this.#credentials === used ? this.refresh() : this.#credentials;
   }
 
   #noteFreeze(error: unknown): void {

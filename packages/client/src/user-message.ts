@@ -113,7 +113,7 @@ interface Statement<Description> {
 /** Sends a statement with the user's signature; returns the server key's. */
 export type SendStatement = (body: object) => Promise<CompositeSignature>;
 
-/** Signs a text with this device's key and has the service sign it. See AccountOperations.signUserMessage. */
+/** Signs a text with this device's key and has the service sign it. See SigningOperations.signUserMessage. */
 export const signUserMessage = (
   client: SignedInClient,
   text: string,
@@ -126,7 +126,7 @@ export const signUserMessage = (
     return { description, message: userMessage(bytes), body: { message: bytesToHex(bytes) } };
   });
 
-/** Signs an account proof in the same way. See AccountOperations.signAccountProof. */
+/** Signs an account proof in the same way. See SigningOperations.signAccountProof. */
 export const signAccountProof = (
   client: SignedInClient,
   { appIdentifier, nonce }: Pick<AccountProof, "appIdentifier" | "nonce">,
