@@ -51,6 +51,23 @@ export const clientDataJson = (maxLength = 8_192) =>
     })
     .transform((value) => (value.trimStart().startsWith("{") ? Buffer.from(value) : Buffer.from(value, "base64")));
 
+/** A device key's or a passkey's signature over bytes that the service has given. */
+export const keySignature = z
+  .object({
+    signature: hexBytes(
+      72,
+      "The signature over `message`, or over the challenge's bytes: raw r||s or DER.",
+      "ab".repeat(64),
+    ),
+    clientDataJSON: clientDataJson(4_096).optional(),
+    authenticatorData: base64Bytes(4_096, "The passkey's authenticator data.").optional(),
+  })
+  .meta({
+    id: "KeySignature",
+    description: "The signature of a device's key; a passkey's comes with both of its other members.",
+    dependentRequired: { clientDataJSON: ["authenticatorData"], authenticatorData: ["clientDataJSON"] },
+  });
+
 /** Accepts a UUID of any version; returns it in lower case. */
 export const uuid = (description: string) =>
   z

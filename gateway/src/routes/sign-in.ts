@@ -11,13 +11,12 @@ import { Challenge, SignedIn } from "@countersign/http-api/resources.ts";
 import { ChallengeType, type RespondChallengeRequest } from "@countersign/proto/auth/v1/sign_in.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
-import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp } from "../http/fields.ts";
+import { base64Bytes, clientDataJson, hexBytes, keySignature, toHex, toTimestamp } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, LOGIN_ERRORS, loginBeyondSchema, withLoginPointers } from "./mapping/login.ts";
 import { fromPublicKey } from "./mapping/public-key.ts";
 import { once } from "./rpc.ts";
-import { bySignature } from "./two-factor.ts";
 
 /** The settings that change a schema. */
 export interface RouteOptions {
@@ -84,7 +83,7 @@ const respondBody = z.object({
 const documentedRespondBody = z
   .discriminatedUnion("challengeType", [
     z
-      .object({ challengeType: forDeviceKey, challengeData, deviceKey: bySignature })
+      .object({ challengeType: forDeviceKey, challengeData, deviceKey: keySignature })
       .meta({ id: "DeviceKeyChallengeAnswer", description: "A device key's answer." }),
     z
       .object({ challengeType: forPasskey, challengeData, passKey })

@@ -8,18 +8,17 @@ import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignature } from "./mapping/signature.ts";
 import { DEADLINES, once, repeatable } from "./rpc.ts";
 
-const errors: Reason[] = [
+/** The errors of every signature of the account's server key. */
+export const SIGNING_ERRORS = [
   "InvalidMessage",
   "UnknownChain",
   "SigningRefused",
   "AccountNotReady",
   "AccountFrozen",
   "SignerNotCurrent",
-  "MessageRenewed",
-  "LoginTooOld",
-  "TimeLockRequired",
-  "TimeLockCancelled",
-];
+] as const satisfies Reason[];
+
+const errors: Reason[] = [...SIGNING_ERRORS, "MessageRenewed", "LoginTooOld", "TimeLockRequired", "TimeLockCancelled"];
 
 export const SignatureResponse = z
   .object({ signature: CompositeSignature })

@@ -7,7 +7,7 @@ import {
 } from "@countersign/proto/device/v1/two_factor.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
-import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp, uuid } from "../http/fields.ts";
+import { hexBytes, keySignature, toHex, toTimestamp, uuid } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toApp, toDevice } from "./mapping/device.ts";
 import { DEADLINES, once, repeatable } from "./rpc.ts";
@@ -43,22 +43,6 @@ const byTransaction = z
   })
   .meta({ id: "TransactionApproval", description: "An approval by a transaction that ran." });
 
-export const bySignature = z
-  .object({
-    signature: hexBytes(
-      72,
-      "The signature over `message`, or over the challenge's bytes: raw r||s or DER.",
-      "ab".repeat(64),
-    ),
-    clientDataJSON: clientDataJson(4_096).optional(),
-    authenticatorData: base64Bytes(4_096, "The passkey's authenticator data.").optional(),
-  })
-  .meta({
-    id: "KeySignature",
-    description: "The signature of a device's key; a passkey's comes with both of its other members.",
-    dependentRequired: { clientDataJSON: ["authenticatorData"], authenticatorData: ["clientDataJSON"] },
-  });
-
 /** A text as in answers: generated clients pass on the status that they have read. */
 const statusFilter = z.enum(http.TwoFactorStatus.options).meta({
   description: "Only requests in this state.",
@@ -75,7 +59,7 @@ const redirection = z
 
 /** An approval: `txId` or `signature`, never both. One object, so that each refusal names its member. */
 const approvalBody = z
-  .object({ ...byTransaction.partial().shape, ...bySignature.partial().shape })
+  .object({ ...byTransaction.partial().shape, ...keySignature.partial().shape })
   .superRefine((body, context) => {
     const reject = (field: keyof typeof body, message: string) =>
       context.addIssue({ code: "custom", path: [field], message });
@@ -181,7 +165,7 @@ export const twoFactorRoutes = ({ twoFactor }: Services): UntaggedRoute[] => [
       ...oneRequest,
       body: approvalBody,
       documentedBody: z
-        .xor([byTransaction, bySignature])
+        .xor([byTransaction, keySignature])
         .meta({ id: "TwoFactorApproval", description: "A transaction or a signature, never both." }),
     },
     errors: [

@@ -1,4 +1,3 @@
-import type { Reason } from "@countersign/core";
 import { optionalText, requiredText } from "@countersign/http-api/requests.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
@@ -6,7 +5,7 @@ import { cadenceAddress, hexBytes } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignature } from "./mapping/signature.ts";
 import { DEADLINES, once } from "./rpc.ts";
-import { SignatureResponse } from "./sign.ts";
+import { SIGNING_ERRORS, SignatureResponse } from "./sign.ts";
 
 /** The account in whose name is signed, and its user's signature over tag and content. */
 const signed = {
@@ -55,14 +54,7 @@ const signing = {
   token: "user",
   limit: "signatures",
   response: SignatureResponse,
-  errors: [
-    "InvalidMessage",
-    "UnknownChain",
-    "SigningRefused",
-    "AccountNotReady",
-    "AccountFrozen",
-    "SignerNotCurrent",
-  ] satisfies Reason[],
+  errors: [...SIGNING_ERRORS],
 } as const;
 
 /** Returns the routes of signatures that prove something to an app and change nothing on chain. */

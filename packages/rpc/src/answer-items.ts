@@ -8,10 +8,10 @@ import { MAX_ITEMS_PER_MESSAGE, takeMessage } from "./message-size.ts";
  */
 const CONCURRENCY = 512;
 
-/** `readUntil`: not 0 where the process stops and has read the items up to this id only. */
-interface AnswersMessage<Answer> {
+/** `readUntil`: not 0 where the server stops and has read the items up to this id only. */
+export interface AnswersMessage<Answer> {
   answers: Answer[];
-  readUntil: number;
+  readUntil?: number;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function* answerItems<Item extends { id: number }, Answer>(
   call: Pick<CallContext, "draining">,
   work: (item: Item) => Promise<Answer>,
   bytesOf: (answer: Answer) => number,
-): AsyncGenerator<AnswersMessage<Answer>> {
+): AsyncGenerator<Required<AnswersMessage<Answer>>> {
   let running = 0;
   const ready: Answer[] = [];
   let lastRead = 0;

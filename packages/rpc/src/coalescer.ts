@@ -1,4 +1,5 @@
 import { AppError } from "@countersign/core";
+import type { AnswersMessage } from "./answer-items.ts";
 import { InFlight } from "./in-flight.ts";
 import { takeMessage } from "./message-size.ts";
 
@@ -7,12 +8,6 @@ export type OpenStream<Item, Answer> = (
   messages: AsyncIterable<Item[]>,
   signal: AbortSignal,
 ) => AsyncIterable<AnswersMessage<Answer>>;
-
-/** `readUntil`: not 0 where the other side stops and has read the items up to this id only. */
-interface AnswersMessage<Answer> {
-  answers: readonly Answer[];
-  readUntil?: number;
-}
 
 export interface CoalescerOptions<Item, Answer> {
   open: OpenStream<Item, Answer>;

@@ -7,23 +7,23 @@ import { AccountsService, GetAccountResponse } from "@countersign/proto/account/
 import { TokenStateService, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { expect, test, vi } from "vitest";
 import { createRpcChannel, createRpcClient } from "./client.ts";
+import type { RpcServer } from "./server.ts";
 import { accountRpcs, callsRpc, offerAccounts } from "./testing/accounts.ts";
 import { createAuthority } from "./testing/authority.ts";
 import { testServer } from "./testing/harness.ts";
 
 const service = { callers: ["gateway"], token: "service" as const };
 
-test("calls are spread over all addresses, and continue at the others when one is gone", async () => {
+/** Two servers, each with its own answer, and a client of both. */
+async function twoReplicas(answer: (index: number, accountId: string) => Promise<void>, coalesce: boolean) {
   const authority = await createAuthority();
   const tls = await authority.issue("account");
-  const counts = [0, 0];
-  const replicas = counts.map((_, index) => {
-    const answer = async () => {
-      counts[index]! += 1;
+  const replicas = [0, 1].map((index) => {
+    const running = testServer(tls, { ...accountRpcs, ...callsRpc });
+    offerAccounts(running.server, async ({ accountId }) => {
+      await answer(index, accountId);
       return GetAccountResponse.create();
-    };
-    const running = testServer(tls, accountRpcs);
-    offerAccounts(running.server, answer);
+    });
     return running;
   });
   const addresses = await Promise.all(replicas.map((replica) => replica.listen()));
@@ -32,17 +32,27 @@ test("calls are spread over all addresses, and continue at the others when one i
     tls: await authority.issue("gateway"),
     serverName: "account",
     deadlineMs: 3_000,
+    coalesce,
   });
+  return { servers: replicas.map(({ server }) => server) as [RpcServer, RpcServer], client };
+}
+
+test("calls are spread over all addresses, and continue at the others when one is gone", async () => {
+  const counts = [0, 0];
+  const count = async (index: number) => {
+    counts[index]! += 1;
+  };
+  const { servers, client } = await twoReplicas(count, false);
   const ask = () => client.getAccount({ accountId: "a", chainName: "c" }, { idempotent: true });
 
   while (counts.includes(0)) await ask();
-  await replicas[0]!.server.stop(0);
+  await servers[0].stop(0);
   const before = [...counts];
   for (let i = 0; i < 10; i += 1) await ask();
   expect(counts).toEqual([before[0], before[1]! + 10]);
 
   client.close();
-  await replicas[1]!.server.stop(0);
+  await servers[1].stop(0);
 });
 
 test.each([{ coalesce: false }, { coalesce: true }])(
@@ -92,38 +102,23 @@ test.each([{ coalesce: false }, { coalesce: true }])(
 );
 
 test("a replica that stops with a slow call keeps no other call waiting", async () => {
-  const authority = await createAuthority();
-  const tls = await authority.issue("account");
   const isSlow = Promise.withResolvers<number>();
   const finish = Promise.withResolvers<void>();
-  const replicas = [0, 1].map((index) => {
-    const running = testServer(tls, { ...accountRpcs, ...callsRpc });
-    offerAccounts(running.server, async ({ accountId }) => {
-      if (accountId === "slow") {
-        isSlow.resolve(index);
-        await finish.promise;
-      }
-      return GetAccountResponse.create();
-    });
-    return running;
-  });
-  const addresses = await Promise.all(replicas.map((replica) => replica.listen()));
-  const client = createRpcClient(AccountsService, {
-    address: addresses.join(","),
-    tls: await authority.issue("gateway"),
-    serverName: "account",
-    deadlineMs: 3_000,
-    coalesce: true,
-  });
+  const answer = async (index: number, accountId: string) => {
+    if (accountId !== "slow") return;
+    isSlow.resolve(index);
+    await finish.promise;
+  };
+  const { servers, client } = await twoReplicas(answer, true);
   const ask = (accountId: string) => client.getAccount({ accountId, chainName: "c" });
   const slow = ask("slow");
   const stopping = await isSlow.promise;
-  const stopped = replicas[stopping]!.server.stop(5_000);
+  const stopped = servers[stopping]!.stop(5_000);
   for (let i = 0; i < 5; i += 1) await ask("quick");
   finish.resolve();
   await Promise.all([slow, stopped]);
   client.close();
-  await replicas[1 - stopping]!.server.stop(0);
+  await servers[1 - stopping]!.stop(0);
 });
 
 test("all clients of a channel use one connection", async () => {

@@ -49,8 +49,8 @@ export interface UserMessagePorts extends UserMessageSources {
 export const signUserMessage =
   (ports: UserMessagePorts) =>
   (command: SignUserMessageCommand): Promise<SignedMessage> => {
-    const message = userMessage(command.text);
-    return ports.decide("user-message", message, requesterOf(command), () => permit(ports, command, message));
+    const tagged = userMessage(command.text);
+    return ports.decide("user-message", tagged, requesterOf(command), () => permit(ports, command, tagged));
   };
 
 /**
@@ -61,20 +61,20 @@ export const signAccountProof =
   (ports: UserMessagePorts) =>
   (command: SignAccountProofCommand): Promise<SignedMessage> => {
     const { token } = command;
-    const message = accountProofMessage(command);
-    return ports.decide("account-proof", message, requesterOf(command), async (proof, { policy }) => {
+    const tagged = accountProofMessage(command);
+    return ports.decide("account-proof", tagged, requesterOf(command), async (proof, { policy }) => {
       evaluate([appIdentifierIsAllowed], { proof, token, policy });
-      return permit(ports, command, message);
+      return permit(ports, command, tagged);
     });
   };
 
-/** Permits a message that the session's own key has signed, for an account that it is a key of. */
-async function permit(ports: UserMessagePorts, command: UserSignature, message: Uint8Array): Promise<Permission> {
+/** Permits tagged bytes that the session's own key has signed, for an account that it is a key of. */
+async function permit(ports: UserMessagePorts, command: UserSignature, tagged: Uint8Array): Promise<Permission> {
   const { token, caller, signature } = command;
   ports.checkBackend(caller, token);
   const facts = await loadUserMessageFacts(ports, command);
   const relyingParties = ports.passkeys.relyingPartiesOf(token.appId);
-  const isSigned = verifyUserSignature(token.accountKey, message, signature, relyingParties);
+  const isSigned = verifyUserSignature(token.accountKey, tagged, signature, relyingParties);
   evaluate(USER_MESSAGE_RULES, { ...facts, isSigned });
   const { account } = facts;
   return { key: serverKeyOf(account), address: account.address, keyId: account.serverKeyIndex };

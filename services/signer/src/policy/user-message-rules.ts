@@ -60,7 +60,9 @@ export const appIdentifierIsAllowed: Rule<{
   readonly proof: AccountProof;
   readonly token: VerifiedToken;
   readonly policy: Pick<Policy, "appIdentifiers">;
-}> = ({ proof: { appIdentifier }, token: { appId }, policy }) =>
-  policy.appIdentifiers.get(appId)?.has(appIdentifier) === false
-    ? refusal("AppIdentifierNotAllowed", "the app of this session makes no proofs for that app identifier")
-    : undefined;
+}> = ({ proof: { appIdentifier }, token: { appId }, policy }) => {
+  const allowed = policy.appIdentifiers.get(appId);
+  return allowed === undefined || allowed.has(appIdentifier)
+    ? undefined
+    : refusal("AppIdentifierNotAllowed", "the app of this session makes no proofs for that app identifier");
+};
