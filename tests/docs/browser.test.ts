@@ -27,7 +27,7 @@ function writeFiles(page: string, app: string): void {
   writeFileSync(join(app, /src="\/(.+)"/.exec(html)![1]!), textOf("ts"));
 }
 
-/** Uses the page at `port` by web.md's headless.ts; the browser believes it to be at the documented address. */
+/** Uses the page at `port` by web.md's headless.ts; the browser believes it at the documented address. */
 function useInChromium(app: string, port: number, lastText: string): Promise<string> {
   const [program] = blocksOf("web").filter(({ language }) => language === "typescript");
   const rule = `--host-resolver-rules=MAP ${new URL(origin).host} 127.0.0.1:${port}`;

@@ -37,7 +37,7 @@ const DEPLOY = `transaction(code: String) {
 /** The option that FCL's verifiers take for the local chain. */
 export const FCL_CRYPTO_OPTION = { fclCryptoContract: `0x${serviceAddress}` };
 
-/** Deploys the contract where it is missing. `scalar` is the private key of the emulator's service account. */
+/** Deploys the contract where it is missing. `scalar`: the private key of the emulator's service account. */
 export async function ensureFclCrypto(accessNode: string, scalar: string): Promise<void> {
   await new ServiceAccount(accessNode, scalar).run(DEPLOY, [cadenceString(FCL_CRYPTO)]);
 }
