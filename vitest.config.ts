@@ -30,6 +30,8 @@ export default defineConfig({
           include: [`${sources}/**/*.test.ts`, "tests/{faults/proxy,models}/*.test.ts"],
           exclude: [...exclude, "**/*.{service,long}.test.ts"],
           globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"],
+          // Only against a test that hangs: some run a program, which takes its time on a busy machine.
+          testTimeout: 20_000,
           ...sharedWorkers,
           maxWorkers,
         },
