@@ -37,13 +37,14 @@ describe("access", () => {
     );
     expect(shown.stdout).toContain(`reason: ${reason}`);
     expect(requests).toContainEqual(expect.objectContaining({ id: asked.actionId, person: "ada", reason }));
-    expect(await countersign(stack, "ada", "requests", "approve", asked.actionId)).toMatchObject({
+    const named = ["--account", accountId];
+    expect(await countersign(stack, "ada", "requests", "approve", asked.actionId, ...named)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("SecondPersonRequired"),
     });
     const [refused] = (await json("grace", "actions", "list", "--service", "auth")).slice(1);
     expect(refused).toMatchObject({ command: "requests approve", person: "ada", outcome: "SecondPersonRequired" });
-    expect((await json("grace", "requests", "approve", asked.actionId)).outcome).toBe("done");
+    expect((await json("grace", "requests", "approve", asked.actionId, ...named)).outcome).toBe("done");
     const open = await json("grace", "requests", "list");
     expect(open.map(({ id }: { id: string }) => id)).not.toContain(asked.actionId);
     await expect.poll(signs, pollOptions).toBe("signed");

@@ -37,7 +37,7 @@ describe("a person's data", () => {
     const asked = await json("ada", "person", "erase", accountId);
     expect(asked.outcome).toBe("requested");
     expect(await rowsOf(accountId, "auth", "identity")).toBe(1);
-    expect((await json("grace", "requests", "approve", asked.actionId)).outcome).toBe("done");
+    expect((await json("grace", "requests", "approve", asked.actionId, "--account", accountId)).outcome).toBe("done");
 
     for (const table of ["identity", "session", "sign_up", "former_session", "two_factor_sign_in"])
       expect(await rowsOf(accountId, "auth", table), table).toBe(0);
@@ -60,7 +60,7 @@ describe("a person's data", () => {
 
   it("may be erased again, and the person may sign up again", async () => {
     const asked = await json("ada", "person", "erase", accountId);
-    expect((await json("grace", "requests", "approve", asked.actionId)).outcome).toBe("done");
+    expect((await json("grace", "requests", "approve", asked.actionId, "--account", accountId)).outcome).toBe("done");
     const again = await newPhone().client.signUp({ login: await logIn(person.email), chainName });
     expect(again.account.id).not.toBe(accountId);
   });

@@ -18,8 +18,11 @@ describe("two persons", () => {
       const { outcome } = await auth.liftHolds({ reason, accountId: victim.accountId, seenAlertId });
       return outcome!;
     });
-  const decide = (person: AdminName, requestId: string, approve = true) =>
-    asAdmin(stack, person, async ({ auth }) => (await auth.decideRequest({ reason, requestId, approve })).outcome!);
+  const decide = (person: AdminName, requestId: string, approve = true, { accountId } = victim) =>
+    asAdmin(stack, person, async ({ auth }) => {
+      const { outcome } = await auth.decideRequest({ reason, requestId, accountId, approve });
+      return outcome!;
+    });
   const isHeld = async () => {
     const rows = await query("auth", "SELECT 1 FROM account_hold WHERE account_id = $1 AND lifted_at IS NULL", [
       victim.accountId,
@@ -39,6 +42,15 @@ describe("two persons", () => {
     expect((await decide("grace", asked.actionId)).details).toEqual([expect.stringContaining("lifted")]);
     expect(await isHeld()).toBe(false);
     await expect(decide("grace", asked.actionId)).rejects.toMatchObject({ reason: "AdminRequestNotFound" });
+  });
+
+  it("an approval that names another account, or none, does nothing", async () => {
+    const asked = await askToLift("ada", (await hold()).outcome!.actionId);
+    for (const accountId of [uuidv7(systemClock), ""]) {
+      const approval = decide("grace", asked.actionId, true, { ...victim, accountId });
+      await expect(approval).rejects.toMatchObject({ reason: "AdminRequestNotFound" });
+    }
+    expect(await isHeld()).toBe(true);
   });
 
   it("of many approvals at once one acts", async () => {

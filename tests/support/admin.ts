@@ -52,6 +52,7 @@ export async function countersign(stack: Stack, person: AdminName, ...args: stri
 export async function liftHolds(stack: Stack, accountId: string, seenAlertId: string): Promise<string[]> {
   const asked = await asAdmin(stack, "ada", ({ auth }) => auth.liftHolds({ reason, accountId, seenAlertId }));
   const requestId = asked.outcome!.actionId;
-  const decided = await asAdmin(stack, "grace", ({ auth }) => auth.decideRequest({ reason, requestId, approve: true }));
+  const decision = { reason, requestId, accountId, approve: true };
+  const decided = await asAdmin(stack, "grace", ({ auth }) => auth.decideRequest(decision));
   return decided.outcome!.details;
 }

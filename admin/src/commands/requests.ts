@@ -22,16 +22,20 @@ export const requestsList = adminCommand({
   },
 });
 
-const decide = (word: "approve" | "reject", about: string) =>
-  actCommand({
-    usage: `requests ${word} <request id>`,
-    about,
-    arguments: ["requestId"],
-    act: async ({ auth }, request) => (await auth.decideRequest({ ...request, approve: word === "approve" })).outcome,
-  });
+export const requestsApprove = actCommand({
+  usage: "requests approve <request id> --account <account id>",
+  about: "Approves a request of another person, which then takes effect; --account is the request's.",
+  arguments: ["requestId"],
+  options: { accountId: "account" },
+  act: async ({ auth }, request) => (await auth.decideRequest({ ...request, approve: true })).outcome,
+});
 
-export const requestsApprove = decide("approve", "Approves a request of another person, which then takes effect.");
-export const requestsReject = decide("reject", "Rejects a request; also the person who asked may.");
+export const requestsReject = actCommand({
+  usage: "requests reject <request id>",
+  about: "Rejects a request; also the person who asked may.",
+  arguments: ["requestId"],
+  act: async ({ auth }, request) => (await auth.decideRequest({ ...request, approve: false, accountId: "" })).outcome,
+});
 
 export const actionsList = adminCommand({
   usage: "actions list [--account <account id>] [--service <name>] [--before <id>] [--limit <n>]",

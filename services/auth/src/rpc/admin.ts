@@ -18,7 +18,7 @@ export interface AdminOptions extends ResumeOptions, CancelOptions {
 const account = z.object({ accountId: uuidField });
 const signUp = account.extend({ chainName: z.string().min(1).max(64) });
 const lift = account.extend({ seenAlertId: uuidField });
-const decision = z.object({ accountId: uuidField.optional(), requestId: uuidField, approve: z.boolean() });
+const decision = z.object({ accountId: accountField, requestId: uuidField, approve: z.boolean() });
 
 const outcome = (effect: Effect | Asked): { outcome: Outcome } => ({
   outcome: { outcome: "done", ...effect, details: [...effect.details] },

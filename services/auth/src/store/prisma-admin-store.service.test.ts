@@ -85,7 +85,7 @@ describe("an act of an administrator", () => {
 
 describe("a request", () => {
   const decide = (name: string, requestId: string, approve = true) =>
-    decideRequest({ admin: admin(), clock, twoPersons: true })(by(name), { requestId, approve });
+    decideRequest({ admin: admin(), clock, twoPersons: true })(by(name), { requestId, accountId, approve });
   const ask = async () => {
     const { actionId: seen } = await admin().hold(by("ada"), accountId);
     return admin().request(by("ada"), { command: "accounts unfreeze", accountId, arguments: { seen } });

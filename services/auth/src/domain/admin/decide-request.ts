@@ -43,13 +43,21 @@ export const askForTwo =
     return { ...(await effectOf(admin, command)(by, accountId, given)), outcome: "done" };
   };
 
+/** A person's decision about a request. */
+export interface Decision {
+  readonly requestId: string;
+  readonly approve: boolean;
+  /** The account whose request the person has read; a rejection need not name it. */
+  readonly accountId?: string | undefined;
+}
+
 /** Approves or rejects a request. Errors: AdminRequestNotFound, SecondPersonRequired, and the command's. */
 export const decideRequest =
   ({ admin, clock }: TwoPersonOptions) =>
-  async (by: Administrator, { requestId, approve }: { requestId: string; approve: boolean }): Promise<Effect> => {
+  async (by: Administrator, { requestId, ...decision }: Decision): Promise<Effect> => {
     const request = await admin.findRequest(requestId);
-    const refusal = judgeDecision(request, { person: by.person, approve, now: clock.now() });
+    const refusal = judgeDecision(request, { person: by.person, ...decision, now: clock.now() });
     if (refusal || !request) throw new AppError(refusal ?? "AdminRequestNotFound");
-    if (!approve) return admin.reject(by, request);
+    if (!decision.approve) return admin.reject(by, request);
     return effectOf(admin, request.command)(by, request.accountId, request.arguments, request.id);
   };

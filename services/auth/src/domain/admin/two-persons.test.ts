@@ -22,11 +22,19 @@ describe("a decision about a request", () => {
     ["ada", true, 0, "SecondPersonRequired"],
     ["ada", false, 0, undefined],
   ] as const)("by %s, approving %s, after %d ms: %s", (person, approve, ms, refusal) => {
-    expect(judgeDecision(request, { person, approve, now: after(ms) })).toBe(refusal);
+    expect(judgeDecision(request, { person, approve, accountId: "account", now: after(ms) })).toBe(refusal);
+  });
+
+  it("names the account of the request it approves; a rejection need not", () => {
+    const decide = (approve: boolean, accountId?: string) =>
+      judgeDecision(request, { person: "grace", approve, accountId, now: requestedAt });
+    expect(decide(true, "another")).toBe("AdminRequestNotFound");
+    expect(decide(true)).toBe("AdminRequestNotFound");
+    expect(decide(false)).toBeUndefined();
   });
 
   it("of a request that is not there or was decided is refused", () => {
-    const decision = { person: "grace", approve: true, now: requestedAt };
+    const decision = { person: "grace", approve: true, accountId: "account", now: requestedAt };
     expect(judgeDecision(undefined, decision)).toBe("AdminRequestNotFound");
   });
 

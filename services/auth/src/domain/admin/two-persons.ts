@@ -20,12 +20,20 @@ export const isOpen = ({ requestedAt }: AdminRequest, now: Date): boolean =>
 
 /**
  * Returns why a person may not decide a request; undefined where the person may. Each person may reject: that
- * gives nobody access. Whether it was decided before, the database decides.
+ * gives nobody access. An approval names the account: nobody approves a request unread, or another one by
+ * mistake. Whether it was decided before, the database decides.
  */
 export function judgeDecision(
   request: AdminRequest | undefined,
-  { person, approve, now }: { readonly person: string; readonly approve: boolean; readonly now: Date },
+  decision: {
+    readonly person: string;
+    readonly approve: boolean;
+    readonly accountId?: string | undefined;
+    readonly now: Date;
+  },
 ): Reason | undefined {
-  if (!request || !isOpen(request, now)) return "AdminRequestNotFound";
-  return approve && request.person === person ? "SecondPersonRequired" : undefined;
+  if (!request || !isOpen(request, decision.now)) return "AdminRequestNotFound";
+  if (!decision.approve) return undefined;
+  if (request.accountId !== decision.accountId) return "AdminRequestNotFound";
+  return request.person === decision.person ? "SecondPersonRequired" : undefined;
 }
