@@ -16,11 +16,14 @@ import { resourceTypes } from "./resource-types.ts";
  */
 export const PUBLISHED = ["keys", "flow", "client", "fcl", "react-native", "testing"] as const;
 
-/** The oldest Node that the packages run on: it has AbortSignal.any. */
-const NODE = ">=20.3.0";
+/** The oldest Node that the packages run on: `@noble/hashes` asks for it. */
+const NODE = ">=20.19.0";
 const TARGET = "es2022";
-/** Workspace packages that only give types: they become part of the package that imports them. */
-const INLINED = ["http-api", "core"];
+/**
+ * Packages that become part of the one that imports them: workspace packages that only give types, and a
+ * library that runs on Node 20 though its manifest says 22, so that `npm install` would warn (EBADENGINE).
+ */
+const INLINED = ["@countersign/http-api", "@countersign/core", "eventsource-parser"];
 
 interface Manifest {
   name: string;
@@ -78,8 +81,7 @@ async function buildPackage(name: string, outDir: string, httpTypes: Record<stri
   const folder = join(outDir, name);
   const manifest: Manifest = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
   const entries = entriesOf(manifest);
-  const ours = Object.keys(manifest.dependencies ?? {}).filter((each) => each.startsWith("@countersign/"));
-  const inlined = ours.filter((each) => INLINED.includes(each.slice("@countersign/".length)));
+  const inlined = Object.keys(manifest.dependencies ?? {}).filter((each) => INLINED.includes(each));
   await build({
     config: false,
     cwd: source,
@@ -105,7 +107,7 @@ async function buildPackage(name: string, outDir: string, httpTypes: Record<stri
     inputOptions: (options) => ({ ...options, plugins: [httpTypesPlugin(httpTypes), options.plugins] }),
   });
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(packedManifest(manifest, entries), null, 2)}\n`);
-  cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
+  writeFileSync(join(folder, "LICENSE"), licenseOf(inlined));
   const readme = join(source, "README.md");
   if (!existsSync(readme)) throw new Failure(`packages/${name} has no README.md: app developers read it first.`);
   cpSync(readme, join(folder, "README.md"));
@@ -113,6 +115,16 @@ async function buildPackage(name: string, outDir: string, httpTypes: Record<stri
   const tarball = `countersign-${name}-${manifest.version}.tgz`;
   if (!readdirSync(outDir).includes(tarball)) throw new Failure(`npm pack made no ${tarball}`);
   return { name: manifest.name, folder, tarball: join(outDir, tarball) };
+}
+
+/** Returns our licence, and those of the libraries that the package contains. */
+function licenseOf(inlined: readonly string[]): string {
+  const libraries = inlined.filter((each) => !each.startsWith("@countersign/"));
+  const theirs = libraries.map((each) => {
+    const text = readFileSync(join(root, "node_modules", each, "LICENSE"), "utf8");
+    return `\n${"-".repeat(80)}\n\nThis package contains ${each}, with this licence:\n\n${text}`;
+  });
+  return [readFileSync(join(root, "LICENSE"), "utf8"), ...theirs].join("");
 }
 
 const httpTypesPlugin = (files: Record<string, string>): Rolldown.Plugin => ({
@@ -145,9 +157,7 @@ function packedManifest(manifest: Manifest, entries: readonly Entry[]): Record<s
       ...Object.fromEntries(entries.map(([path, entry]) => [path, built(entry)])),
       "./package.json": "./package.json",
     },
-    dependencies: Object.fromEntries(
-      Object.entries(dependencies).filter(([each]) => !INLINED.includes(each.replace("@countersign/", ""))),
-    ),
+    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([each]) => !INLINED.includes(each))),
     ...(peerDependencies && { peerDependencies }),
     ...(peerDependenciesMeta && { peerDependenciesMeta }),
   };

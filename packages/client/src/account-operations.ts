@@ -127,7 +127,7 @@ export abstract class AccountOperations extends SigningOperations {
    * Returns a token that shows the app's backend which account and device called, for five minutes. It opens
    * nothing here. `nonce` is a value of the backend's, so that the token is of use for one sign-in there.
    * @example
-   * const { identityToken } = await client.identityToken({ nonce });
+   * const { identityToken } = await client.identityToken({ nonce: crypto.randomUUID() });
    * await fetch("https://app.example.com/sign-in", { method: "POST", body: identityToken });
    */
   identityToken({ nonce }: { nonce: string }): Promise<IdentityToken> {
