@@ -189,7 +189,7 @@ class ServerCall implements ServerCallState, RunningCall {
   /** Returns the caller and its row of the caller table. Errors: CallerNotAllowed. */
   #requireCaller(auth: AuthContext): { caller: string; rule: PeerRule } {
     const peers = this.#runtime.peers.current();
-    const caller = callerOf(auth, peers.names);
+    const caller = callerOf(auth, peers);
     this.#caller = caller;
     const rule = peers.rule(this.#rpc);
     if (caller === undefined || rule === undefined || !rule.callers.has(caller)) throw new AppError("CallerNotAllowed");
@@ -197,8 +197,8 @@ class ServerCall implements ServerCallState, RunningCall {
   }
 
   /**
-   * A stream outlives its first check: the end of the session, of the certificate or of the caller's rights
-   * must end it too.
+   * A stream outlives its first check: the end of the session, the end or revocation of the certificate, and
+   * the end of the caller's rights must end it too.
    */
   #check(auth: AuthContext, raw: string | undefined): void {
     try {

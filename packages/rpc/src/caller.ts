@@ -1,5 +1,6 @@
 import { INTERNAL_DOMAIN } from "@countersign/core";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
+import type { Peers } from "./peers.ts";
 
 const INTERNAL = new RegExp(`^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\\.${INTERNAL_DOMAIN.replaceAll(".", "\\.")}$`);
 
@@ -29,9 +30,10 @@ export function personOf(auth: AuthContext): string | undefined {
 /**
  * Returns the name in the certificate of a connection; undefined without an accepted name, and from the
  * certificate's expiry on. TLS has verified the chain: grpc-js gives no certificate of a connection that is
- * not authorized. `names` maps DNS names of other domains.
+ * not authorized. Nor has a revoked certificate a name.
  */
-export function callerOf(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
+export function callerOf(auth: AuthContext, { names, revoked }: Pick<Peers, "names" | "revoked">): string | undefined {
+  if (revoked.size > 0 && revoked.has(auth.sslPeerCertificate?.fingerprint256 ?? "")) return undefined;
   const callers = new Set<string>();
   for (const entry of namesIn(auth) ?? []) {
     if (!entry.startsWith("DNS:")) continue;

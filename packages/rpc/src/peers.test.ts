@@ -36,6 +36,7 @@ test.each([
   ["no caller", { rpcs: { "a.v1.A/B": { ...row, callers: [] } } }],
   ["an unknown mode", { rpcs: { "a.v1.A/B": { ...row, token: "any" } } }],
   ["an unknown member", { rpcs: { "a.v1.A/B": { ...row, tokn: "user" } } }],
+  ["a fingerprint that matches no certificate", { revoked: ["ab12"], rpcs: { "a.v1.A/B": row } }],
   ["scopes without a token", { rpcs: { "a.v1.A/B": { ...row, token: "service", scopes: ["full"] } } }],
   ["a name that is no RPC", { rpcs: { "a.v1.A.B": row } }],
 ])("refuses %s", (_name, table) => {

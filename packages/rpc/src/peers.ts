@@ -28,6 +28,8 @@ const fileShape = z
     peers: z.array(peerName).optional(),
     /** DNS names outside of countersign.internal, and the peer that each belongs to. */
     names: z.record(z.string().min(1), peerName).optional(),
+    /** SHA-256 of each certificate that is refused before it ends, as openssl's -fingerprint prints it. */
+    revoked: z.array(z.string().regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/, "must be a SHA-256 fingerprint")).optional(),
     /** Backends beside our own services; the signer reads what each of them may do. */
     backends: z.record(peerName, z.unknown()).optional(),
     rpcs: z.record(
@@ -86,6 +88,8 @@ export interface Peers {
   /** Returns the row of "auth.v1.SignUp/SignUp", or of its service's wildcard. */
   rule(rpc: string): PeerRule | undefined;
   names: ReadonlyMap<string, string>;
+  /** SHA-256 fingerprints of refused certificates. */
+  revoked: ReadonlySet<string>;
 }
 
 const scopesOf: Record<TokenMode, readonly TokenScope[]> = {
@@ -105,7 +109,7 @@ export function parsePeers(value: unknown): Peers {
 /** The schema of deploy/peers.json; its output is the caller table. */
 export const peersFile = fileShape.transform(peersOf);
 
-function peersOf({ peers, names, rpcs }: z.output<typeof fileShape>): Peers {
+function peersOf({ peers, names, revoked, rpcs }: z.output<typeof fileShape>): Peers {
   const everybody = peers ?? Object.values(rpcs).flatMap(({ callers }) => callers.filter((caller) => caller !== "*"));
   const rules = new Map<string, PeerRule>();
   for (const [rpc, { callers, token, scopes }] of Object.entries(rpcs)) {
@@ -118,5 +122,6 @@ function peersOf({ peers, names, rpcs }: z.output<typeof fileShape>): Peers {
   return {
     rule: (rpc) => rules.get(rpc) ?? rules.get(rpc.replace(/\/.*$/, "/*")),
     names: new Map(Object.entries(names ?? {})),
+    revoked: new Set(revoked),
   };
 }

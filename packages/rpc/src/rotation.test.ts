@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -208,7 +209,14 @@ describe("certificates", () => {
 });
 
 describe("the caller table", () => {
-  test("a removed caller is refused at once, and its streams end within two seconds", async () => {
+  const fingerprint = ({ cert }: TlsMaterial) => new X509Certificate(cert).fingerprint256;
+  test.each([
+    ["removed caller", () => parsePeers({ rpcs: table("auth") })],
+    [
+      "revoked certificate",
+      (tls: TlsMaterial) => parsePeers({ revoked: [fingerprint(tls)], rpcs: table("gateway", "auth") }),
+    ],
+  ])("a %s is refused at once, and its streams end within two seconds", async (_, without) => {
     const gateway = await ours.issue("gateway");
     const channels = [channelOf(gateway, false), channelOf(gateway, true)];
     for (const channel of channels) await channel.client(AccountsService).getAccount(request);
@@ -216,7 +224,7 @@ describe("the caller table", () => {
     const other = opened(channelOf(await ours.issue("auth")));
     await Promise.all([first, other.first]);
     const removedAt = Date.now();
-    peers.set(parsePeers({ rpcs: table("auth") }));
+    peers.set(without(gateway));
     for (const channel of channels) {
       await expect(channel.client(AccountsService).getAccount(request)).rejects.toMatchObject({
         reason: "CallerNotAllowed",
@@ -227,6 +235,16 @@ describe("the caller table", () => {
     expect(await Promise.race([other.ended, new Promise((resolve) => setTimeout(resolve, 1_200, "open"))])).toBe(
       "open",
     );
+  });
+
+  test("beside a revoked certificate another one of the same name is good", async () => {
+    const stolen = await ours.issue("gateway");
+    peers.set(parsePeers({ revoked: [fingerprint(stolen)], rpcs: table("gateway") }));
+    await channelOf(await ours.issue("gateway"))
+      .client(AccountsService)
+      .getAccount(request);
+    const call = channelOf(stolen).client(AccountsService).getAccount(request);
+    await expect(call).rejects.toMatchObject({ reason: "CallerNotAllowed" });
   });
 
   test("a caller that is added may call", async () => {
