@@ -68,7 +68,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude: [...exclude, "tests/{answers,api,deploy,docs,faults,models,operations,packages}/**"],
+          exclude: [...exclude, "tests/{answers,api,deploy,docs,faults,models,native,operations,packages}/**"],
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -126,6 +126,18 @@ export default defineConfig({
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
+          maxWorkers: 1,
+        },
+      },
+      {
+        // `npm run test:native`: the Kotlin and the Swift client, built and run against a stack.
+        test: {
+          name: "native",
+          include: ["tests/native/*.test.ts"],
+          exclude,
+          globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
+          testTimeout: 600_000,
+          hookTimeout: 180_000,
           maxWorkers: 1,
         },
       },

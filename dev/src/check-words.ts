@@ -31,7 +31,9 @@ const MAX_COLUMNS = 110;
 
 /** How a comment line begins, by the ending of the file. */
 const commentStart = new Map<string, RegExp>([
-  ...[".ts", ".tsx", ".mjs", ".js", ".css"].map((ending) => [ending, /^\s*(\/\/|\/\*|\*(\s|\/|$))/] as const),
+  ...[".ts", ".tsx", ".mjs", ".js", ".css", ".kt", ".swift"].map(
+    (ending) => [ending, /^\s*(\/\/|\/\*|\*(\s|\/|$))/] as const,
+  ),
   ...[".proto", ".prisma", ".go", ".cdc", ".mod"].map((ending) => [ending, /^\s*(\/\/|\/\*|\*\s)/] as const),
   ...[".py", ".sh", ".yml", ".yaml", ".toml", ""].map((ending) => [ending, /^\s*#/] as const),
   [".sql", /^\s*--/],

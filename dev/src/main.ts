@@ -67,6 +67,17 @@ const commands: Command[] = [
     options: { out: { type: "string", default: "dist" } },
     run: async ({ values }) => (await import("./packages/command.ts")).buildPackagesCommand(values.out),
   }),
+  command({
+    usage: "build:clients -- [--document <URL or file>]",
+    about: "Generates the Kotlin and Swift code of the API from a gateway's OpenAPI document; needs Java and Maven.",
+    options: { document: { type: "string", default: "http://localhost:8080/openapi.json" } },
+    run: async ({ values }) => (await import("./native/test-native.ts")).buildClients(values.document),
+  }),
+  suite(
+    "test:native",
+    "Builds the Kotlin and the Swift client, and runs their tests, also against a stack.",
+    async (args) => (await import("./native/test-native.ts")).testNative(args),
+  ),
   suite(
     "test:api",
     "Validates the OpenAPI document, sends requests made from it, and uses generated clients.",

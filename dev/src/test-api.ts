@@ -23,7 +23,7 @@ export async function testApi(args: readonly string[]): Promise<number> {
 }
 
 /** Finds Java and Maven, or installs them where this process may. */
-async function ensureJava(): Promise<void> {
+export async function ensureJava(): Promise<void> {
   const isThere = () => ["java", "mvn"].every((name) => spawnSync(name, ["-version"]).status === 0);
   if (isThere()) return;
   const packages = ["openjdk-17-jdk-headless", "maven"];
@@ -32,7 +32,7 @@ async function ensureJava(): Promise<void> {
 }
 
 /** Returns openapi-generator, fetched once per machine from Maven's repository. */
-async function ensureGenerator(): Promise<string> {
+export async function ensureGenerator(): Promise<string> {
   const directory = join(cacheDir(), "openapi-generator");
   const jar = join(directory, `openapi-generator-cli-${GENERATOR}.jar`);
   if (existsSync(jar)) return jar;

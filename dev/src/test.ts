@@ -14,7 +14,7 @@ import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
 export async function test(args: string[]): Promise<number> {
   await prepareTests(args);
   if (namesProject(args)) return runVitest(args);
-  const longer = ["api", "deploy", "docs", "operations", "packages"].map((name) => `--project=!${name}`);
+  const longer = ["api", "deploy", "docs", "native", "operations", "packages"].map((name) => `--project=!${name}`);
   const namesFile = args.some((arg) => !arg.startsWith("-"));
   return runVitest([...longer, ...args], namesFile ? {} : { CS_TEST_LONG_FAULTS: "0" });
 }

@@ -34,7 +34,7 @@ it("signatures in DER are the raw ones", () => {
   for (const { raw, der } of vectors.der) expect(parseSignature(hexToBytes(der))).toEqual(hexToBytes(raw));
 });
 
-describe("what the vectors call refused is refused by the packages", () => {
+describe("the packages refuse all that the vectors call refused", () => {
   const refused = (list: Refused[], work: (each: Refused) => unknown) => {
     for (const each of list) expect(() => work(each), each.why).toThrow();
   };

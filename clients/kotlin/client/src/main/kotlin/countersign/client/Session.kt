@@ -1,0 +1,177 @@
+package countersign.client
+
+import com.google.gson.JsonObject
+import com.google.gson.JsonParser
+import countersign.api.infrastructure.Serializer
+import countersign.api.models.Credentials
+import countersign.api.models.CredentialsResponse
+import countersign.api.models.RefreshTokenRequest
+import kotlinx.coroutines.flow.MutableStateFlow
+import kotlinx.coroutines.flow.StateFlow
+import kotlinx.coroutines.flow.asStateFlow
+import kotlinx.coroutines.runBlocking
+import okhttp3.Interceptor
+import okhttp3.MediaType.Companion.toMediaType
+import okhttp3.OkHttpClient
+import okhttp3.Request
+import okhttp3.RequestBody.Companion.toRequestBody
+import okhttp3.Response
+import java.io.IOException
+import java.util.Base64
+import java.util.concurrent.TimeUnit
+
+/** Where the session's tokens are kept: on Android encrypted, in `noBackupFilesDir`. One client per store. */
+interface CredentialStore {
+    fun load(): Credentials?
+
+    /** Stores the next pair; null removes it. */
+    fun save(credentials: Credentials?)
+}
+
+/** Keeps the tokens while the process runs. */
+class MemoryCredentials : CredentialStore {
+    @Volatile private var credentials: Credentials? = null
+
+    override fun load(): Credentials? = credentials
+
+    override fun save(credentials: Credentials?) {
+        this.credentials = credentials
+    }
+}
+
+enum class SessionState { SIGNED_OUT, SIGNED_IN, ENDED }
+
+private const val REFRESH_TRIES = 3
+
+/** The service accepts the last used refresh token again for 30 seconds. */
+private const val REFRESH_SECONDS = 20L
+private const val READ_TRIES = 3
+private val JSON = "application/json".toMediaType()
+private val LOST = setOf(502, 503, 504)
+
+/**
+ * The tokens of a session: sent along with each call, and exchanged for the next pair when the access token
+ * has expired, once for all calls at the same time. Tokens are dropped when the service says that the session
+ * is over, and by nothing else.
+ */
+class Session internal constructor(
+    private val baseUrl: String,
+    private val store: CredentialStore,
+    private val key: UserKey?,
+    http: OkHttpClient,
+) {
+    /** Sends without a token; every answer that is no success is a ProblemException. */
+    internal val plain: OkHttpClient = http.newBuilder().addInterceptor(::repeatReads).build()
+
+    /** Sends with the session's token. */
+    internal val http: OkHttpClient = http.newBuilder().addInterceptor(::withAccess).addInterceptor(::repeatReads).build()
+
+    private val states = MutableStateFlow(if (store.load() == null) SessionState.SIGNED_OUT else SessionState.SIGNED_IN)
+    private val lock = Any()
+
+    val state: StateFlow<SessionState> = states.asStateFlow()
+    val credentials: Credentials? get() = store.load()
+
+    /** Sends with a token of its own, such as a request's ephemeral one. */
+    internal fun with(accessToken: String): OkHttpClient =
+        plain.newBuilder().addInterceptor { it.proceed(authorized(it.request(), accessToken)) }.build()
+
+    internal fun keep(credentials: Credentials?, state: SessionState) = synchronized(lock) {
+        store.save(credentials)
+        states.value = state
+    }
+
+    /** Ends the session where it is the one with this id; returns whether it was. */
+    internal fun end(sessionId: String): Boolean = synchronized(lock) {
+        val isOwn = claim(store.load(), "sid") == sessionId
+        if (isOwn) keep(null, SessionState.ENDED)
+        isOwn
+    }
+
+    /** Exchanges the refresh token for the next pair. */
+    internal fun refresh(used: Credentials): Credentials = synchronized(lock) {
+        val stored = store.load() ?: throw ended()
+        if (stored.refreshToken != used.refreshToken) return stored
+        val next = try {
+            exchange(used)
+        } catch (error: SessionEndedException) {
+            keep(null, SessionState.ENDED)
+            throw error
+        }
+        keep(next, SessionState.SIGNED_IN)
+        return next
+    }
+
+    private fun withAccess(chain: Interceptor.Chain): Response {
+        val used = store.load() ?: return chain.proceed(chain.request())
+        try {
+            return chain.proceed(authorized(chain.request(), used.accessToken))
+        } catch (error: SessionEndedException) {
+            drop(used)
+            throw error
+        } catch (error: ProblemException) {
+            if (error.error != "AccessTokenExpired") throw error
+        }
+        val next = refresh(used)
+        // Somebody else has signed in: a call of one person is never sent in another's name.
+        if (claim(next, "sub") != claim(used, "sub")) throw ended()
+        try {
+            return chain.proceed(authorized(chain.request(), next.accessToken))
+        } catch (error: SessionEndedException) {
+            drop(next)
+            throw error
+        }
+    }
+
+    private fun drop(used: Credentials) = synchronized(lock) {
+        if (store.load()?.refreshToken == used.refreshToken) keep(null, SessionState.ENDED)
+    }
+
+    /** Lost answers: the same token again gives the same pair, for half a minute. */
+    private fun exchange(used: Credentials): Credentials {
+        // Given a key, each refresh is signed with it, and from the first time on the service requires that.
+        val proof = key?.let { runBlocking { it.sign(refreshProofMessage(used.refreshToken)) }.toHex() }
+        val body = Serializer.gson.toJson(RefreshTokenRequest(used.refreshToken, proof)).toRequestBody(JSON)
+        val request = Request.Builder().url("$baseUrl/auth/v1/token/refresh").post(body).build()
+        val client = plain.newBuilder().callTimeout(REFRESH_SECONDS / REFRESH_TRIES, TimeUnit.SECONDS).build()
+        for (count in 1..REFRESH_TRIES) {
+            try {
+                val text = client.newCall(request).execute().use { it.body?.string() }
+                return Serializer.gson.fromJson(text, CredentialsResponse::class.java).credentials
+            } catch (error: IOException) {
+                if (!isLost(error) || count == REFRESH_TRIES) throw error
+            }
+        }
+        error("unreachable")
+    }
+
+    private fun ended() = SessionEndedException(401, JsonObject().apply { addProperty("error", "SessionEnded") }, null)
+}
+
+private fun authorized(request: Request, accessToken: String): Request =
+    request.newBuilder().header("Authorization", "Bearer $accessToken").build()
+
+/** Returns whether nothing is known of what became of a request. */
+internal fun isLost(error: IOException): Boolean = error !is ProblemException || error.status in LOST
+
+/** Makes errors of answers, and sends a read again where its answer was lost. Nothing else is sent twice. */
+private fun repeatReads(chain: Interceptor.Chain): Response {
+    val request = chain.request()
+    for (count in 1..READ_TRIES) {
+        try {
+            val response = chain.proceed(request)
+            if (response.isSuccessful) return response
+            throw problemOf(response)
+        } catch (error: IOException) {
+            val isRead = request.method == "GET" && !chain.call().isCanceled()
+            if (!isRead || !isLost(error) || count == READ_TRIES) throw error
+        }
+    }
+    error("unreachable")
+}
+
+/** Reads a claim of an access token without verifying it; the services do. */
+internal fun claim(credentials: Credentials?, name: String): String? = runCatching {
+    val payload = credentials?.accessToken?.split(".")?.get(1)
+    (JsonParser.parseString(String(Base64.getUrlDecoder().decode(payload))) as JsonObject)[name].asString
+}.getOrNull()

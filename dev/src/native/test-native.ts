@@ -1,0 +1,18 @@
+import { prepareTests, runVitest } from "../test.ts";
+import { ensureGenerator, ensureJava } from "../test-api.ts";
+import { generateClients } from "./generate-clients.ts";
+
+/** `npm run test:native`: builds the native clients and runs their tests, also against a stack. */
+export async function testNative(args: readonly string[]): Promise<number> {
+  await ensureJava();
+  await ensureGenerator();
+  await prepareTests(["--project=native"]);
+  return runVitest(["--project=native", ...args]);
+}
+
+/** `npm run build:clients`: writes the generated code of the native clients. */
+export async function buildClients(document: string): Promise<void> {
+  await ensureJava();
+  await generateClients(document, await ensureGenerator());
+  console.log("wrote clients/kotlin/client/generated and clients/swift/Sources/CountersignAPI/generated");
+}
