@@ -16,9 +16,15 @@ const maxWorkers = Math.max(2, availableParallelism() - 1);
 const sharedWorkers = { isolate: false, setupFiles: ["dev/src/testing/reset-modules.ts"] };
 
 /** Minutes each; `npm test` leaves them to `npm run test:operations`, which runs all fault tests. */
-const LONG_FAULTS = ["budgets", "chain-keys", "chain-watch", "key-rotation", "server-key-rotation", "slow-parts"].map(
-  (name) => `tests/faults/${name}.test.ts`,
-);
+const LONG_FAULTS = [
+  "budgets",
+  "chain-keys",
+  "chain-watch",
+  "key-rotation",
+  "server-key-rotation",
+  "slow-parts",
+  "webhooks",
+].map((name) => `tests/faults/${name}.test.ts`);
 
 export default defineConfig({
   test: {

@@ -24,14 +24,15 @@ export const SERVICE_FOLDERS: readonly Folder[] = [
 
   ["domain", "vault|budget|policy|audit", "core|flow|keys"],
 
-  // The device service's own: streams of events, pushes, notices, and places of addresses.
+  // The device service's own: streams of events, pushes, notices, and places of addresses, webhooks.
   ["events", "", "core|events|proto|rpc|runtime"],
   ["push", "domain|events", "core|events|runtime"],
   ["notices", "domain|events|push", "core|events|proto|runtime"],
   ["location", "", "core|runtime"],
+  ["webhooks", "events", "core|events|proto|rpc|runtime"],
 
   ["clients", "domain", "core|keys|proto|rpc|runtime"],
-  ["config\\.ts", "domain|policy|clients|notices", "keys|runtime|settings"],
+  ["config\\.ts", "domain|policy|clients|notices|webhooks", "keys|runtime|settings"],
   // Auth's own: token keys, and the endpoint that publishes them.
   ["http", "", "core|runtime"],
   ["tokens", "domain|config\\.ts|http", "access-tokens|core|keys|proto|runtime"],
@@ -42,12 +43,12 @@ export const SERVICE_FOLDERS: readonly Folder[] = [
 
   [
     "store",
-    "domain|budget|policy|audit|tokens|push|notices|to-proto\\.ts",
+    "domain|budget|policy|audit|tokens|push|notices|webhooks|to-proto\\.ts",
     "admin-actions|core|events|flow|keys|postgres|proto|rpc|runtime",
   ],
   ["jobs", "domain|config\\.ts|metrics\\.ts", "core|runtime"],
   ["subscribers", "domain", "core|events|rpc"],
-  ["rpc", "domain|budget|policy|events|to-proto\\.ts", "admin-actions|core|flow|keys|proto|rpc|settings"],
+  ["rpc", "domain|budget|policy|events|webhooks|to-proto\\.ts", "admin-actions|core|flow|keys|proto|rpc|settings"],
   [
     "commands",
     "vault|audit|domain|store|chain|clients|config\\.ts",

@@ -64,12 +64,14 @@ export const BY_PAGE: Record<string, Record<string, string>> = {
   "runbooks/service-absent": { sh: OPERATORS },
   "runbooks/token-keys-unreadable": { sh: OPERATORS },
   "runbooks/token-state-old": { sh: OPERATORS },
+  "runbooks/webhook-endpoint-fails": { sh: OPERATORS },
   "runbooks/work-stuck": { sh: OPERATORS },
   tracing: { sh: "tests/e2e/tracing.test.ts" },
   "two-factor": { python: "tests/docs/data.test.ts" },
   upgrades: { sh: "tests/operations/upgrade.test.ts" },
   vaults: { sh: "tests/docs/shell.test.ts" },
   web: { html: BROWSER, sh: BROWSER, typescript: BROWSER },
+  webhooks: { sh: "tests/e2e/webhooks.test.ts" },
 };
 
 /**

@@ -69,10 +69,13 @@ it.each(programPages.filter((page) => !BROWSER_PAGES.includes(page)))(
   },
   async (page) => {
     const setUp = setUpOf(page);
-    const { prints = [] } = existsSync(setUp) ? ((await import(setUp)) as { prints?: RegExp[] }) : {};
+    type SetUp = { prints?: RegExp[]; afterwards?: () => Promise<void> };
+    const { prints = [], afterwards } = existsSync(setUp) ? ((await import(setUp)) as SetUp) : {};
     const print = vi.spyOn(console, "log").mockImplementation(() => {});
     try {
       await import(fileOf(page));
+      // For a program that serves: plays its caller.
+      await afterwards?.();
       const printed = print.mock.calls.map((values) => values.join(" ")).join("\n");
       for (const expected of prints) expect(printed).toMatch(expected);
     } finally {

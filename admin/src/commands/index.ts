@@ -7,6 +7,7 @@ import { personErase, personExport } from "./person.ts";
 import { actionsList, requestsApprove, requestsList, requestsReject } from "./requests.ts";
 import { keyAdditionsCancel, keyAdditionsResume, rotationsResume, signUpsCancel, signUpsResume } from "./sagas.ts";
 import { auditExport, auditVerify, policyCheck, policyExplain } from "./signer.ts";
+import { webhooksList, webhooksReplay, webhooksTest } from "./webhooks.ts";
 
 const administration: readonly Command[] = [
   find,
@@ -27,6 +28,9 @@ const administration: readonly Command[] = [
   auditExport,
   personExport,
   personErase,
+  webhooksList,
+  webhooksTest,
+  webhooksReplay,
   requestsList,
   requestsApprove,
   requestsReject,

@@ -13,7 +13,20 @@ export const LOG_FIELDS = [
   // An administrator's command; `why` is the administrator's text
   ...["person", "command", "why"],
   // Events and jobs
-  ...["eventId", "subject", "stream", "durable", "sequence", "batchSize", "count", "limit", "delayMs", "ageMs"],
+  ...[
+    "eventId",
+    "endpoint",
+    "result",
+    "subject",
+    "stream",
+    "durable",
+    "sequence",
+    "batchSize",
+    "count",
+    "limit",
+    "delayMs",
+    "ageMs",
+  ],
   // Chains and signing
   ...["chainName", "network", "transactionId", "blockHeight", "keyIndex", "kid", "scriptHash", "messageHash"],
   ...["policyVersion", "chainId", "lastSequence", "head", "signed"],

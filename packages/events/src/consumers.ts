@@ -45,6 +45,33 @@ export const DURABLES = {
     },
     // Until it has succeeded: nobody erases a second time by themselves.
     "device-person-erased": { filter: ["cs.v1.auth.*.person-erased"], maxDeliver: 2_100 },
+    // Until it has succeeded: an event that is dropped would never reach the app's backend.
+    "device-webhooks": {
+      filter: [
+        "cs.v1.auth.*.sign-up-completed",
+        "cs.v1.auth.*.session-created",
+        "cs.v1.auth.*.session-ended",
+        "cs.v1.auth.*.account-frozen",
+        "cs.v1.auth.*.account-unfrozen",
+        "cs.v1.auth.*.time-lock-started",
+        "cs.v1.auth.*.time-lock-cancelled",
+        "cs.v1.auth.*.person-erased",
+        "cs.v1.account.*.account-deployed",
+        "cs.v1.account.*.account-updated",
+        "cs.v1.account.*.chain-alert",
+        "cs.v1.key.*.key-registered",
+        "cs.v1.key.*.key-revoked",
+        "cs.v1.key.*.key-discovered",
+        "cs.v1.key.*.account-left",
+        "cs.v1.signer.*.time-lock-started",
+        "cs.v1.signer.*.time-lock-cancelled",
+        "cs.v1.device.*.device-registered",
+        "cs.v1.device.*.device-updated",
+        "cs.v1.device.*.device-removed",
+        "cs.v1.device.*.two-factor-changed",
+      ],
+      maxDeliver: 2_100,
+    },
     "device-push": { filter: ["cs.v1.device.*.two-factor-changed"] },
   },
   key: {

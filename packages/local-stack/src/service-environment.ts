@@ -43,6 +43,7 @@ export function stateFiles(stateDir: string) {
     networks: join(stateDir, "networks.json"),
     providers: join(stateDir, "auth-providers.json"),
     passkeys: join(stateDir, "passkeys.json"),
+    webhooks: join(stateDir, "webhooks.json"),
     serverAppSecret: join(stateDir, "keys", "server-app.secret"),
     tokenKeyEncryptionKey: join(stateDir, "keys", "auth-token-key-encryption.key"),
     flowServiceKey: join(stateDir, "keys", "flow-service.key"),
@@ -77,8 +78,11 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
     };
   }
   if (name === "gateway") return { AUTH_REQUIRE_LOGIN_TOKEN: "true" };
-  // Nothing leaves this machine: pushes and mails are lines in the log.
-  if (name === "device") return { DEVICE_PUSH: "log", DEVICE_MAIL: "log" };
+  // Nothing leaves this machine: pushes and mails are lines in the log, webhooks go where a developer says.
+  if (name === "device") {
+    const webhooks = { DEVICE_WEBHOOKS_FILE: files.webhooks, DEVICE_WEBHOOKS_ALLOWED_NETWORKS: "127.0.0.0/8,::1" };
+    return { DEVICE_PUSH: "log", DEVICE_MAIL: "log", ...webhooks };
+  }
   if (name === "key") return { KEY_ALERT_AFTER_MS: "3000" };
   if (name === "signer") {
     return {

@@ -129,6 +129,9 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const pages = [...(webWallet === undefined ? [] : [webWallet]), ...apps.flatMap(({ origin }) => origin ?? [])];
   writeFileSync(files.passkeys, `${JSON.stringify(developmentPasskeys([...gateways, ...pages]), null, 2)}\n`);
 
+  // A developer's own endpoints stay.
+  if (!existsSync(files.webhooks)) writeFileSync(files.webhooks, `${JSON.stringify({ endpoints: [] })}\n`);
+
   const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(
     ([made]) => made.length > 0 && say(`generated ${made.join(", ")}`),
   );

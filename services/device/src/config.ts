@@ -11,7 +11,13 @@ import {
 import { watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import { notifyEnv, watchNotifyConfig } from "./notices/config.ts";
+import { watchWebhooks } from "./webhooks/config.ts";
 
+const network = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()]);
+const networks = z
+  .string()
+  .transform((text) => text.split(",").map((each) => each.trim()))
+  .refine((list) => list.every((each) => network.safeParse(each).success), "must be networks such as 10.1.0.0/16");
 const positive = z.coerce.number().int().positive();
 
 const schema = serviceEnv.extend({
@@ -31,6 +37,10 @@ const schema = serviceEnv.extend({
   ...notifyEnv,
   // A database file in MaxMind's format; without it requests have no location.
   DEVICE_GEOIP_FILE: z.string().optional(),
+  /** JSON with the endpoints of apps; without it there are no webhooks. */
+  DEVICE_WEBHOOKS_FILE: z.string().optional(),
+  /** Networks with private addresses that webhooks may be sent to, separated by commas. */
+  DEVICE_WEBHOOKS_ALLOWED_NETWORKS: networks.default([]),
 });
 
 /** Returns the device service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
@@ -54,6 +64,10 @@ export function loadConfig(env: Env, files = readOnce) {
     },
     notify: watchNotifyConfig(files, settings),
     geoIpFile: settings.DEVICE_GEOIP_FILE,
+    webhooks: {
+      endpoints: watchWebhooks(files, settings.DEVICE_WEBHOOKS_FILE),
+      allowedNetworks: settings.DEVICE_WEBHOOKS_ALLOWED_NETWORKS,
+    },
     secrets: { databaseUrl: watchDatabaseUrl("DEVICE_DATABASE_URL", env, files) },
   };
 }

@@ -27,11 +27,13 @@ import { twoFactorHandlers } from "./rpc/two-factor.ts";
 import { deviceReadings, erasePerson } from "./store/account-readings.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { postgresDeviceStore } from "./store/postgres-device-store.ts";
+import { postgresWebhookStore } from "./store/postgres-webhook-store.ts";
 import { prismaAdminStore } from "./store/prisma-admin-store.ts";
 import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onKeyRevoked } from "./subscribers/key-revoked.ts";
 import { recordSession } from "./subscribers/session-created.ts";
+import { startWebhooks } from "./webhooks/start.ts";
 
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env, service.files);
@@ -79,16 +81,29 @@ async function start(service: ServiceProcess) {
     clock,
   });
   onClose("notifications", () => notifications.close());
+  const webhookStore = asPort("webhooks", postgresWebhookStore(postgres));
+  const listApps = async (accountId: string, sessionId: string) =>
+    (await contacts.listApps({ accountId, sessionId }, { idempotent: true })).appIds;
+  const webhooks = startWebhooks({ ...config.webhooks, store: webhookStore, listApps, nats, logger, metrics, clock });
+  onClose("webhooks", () => webhooks.close());
   const sweeper = startTwoFactorSweeper({ ...twoFactor, logger });
   onClose("two-factor-sweeper", () => sweeper.close());
 
   const actions = createActionLog(postgres, clock);
   const admin = prismaAdminStore(prisma, requests, clock);
-  // An approval with a signature waits for the account service and, behind it, for the signer and the chain.
+  // An approval with a signature waits for the account service, which waits for signer and chain.
   const server = runtime
     .server({ tokenState, deadlines: { "device.v1.TwoFactor/ApproveTwoFactor": 12_000 } })
     .add(AdminService, adminHandlers({ actions, readings: deviceReadings(postgres) }))
-    .add(DeviceAdminService, deviceAdminHandlers({ actions, admin, clock }))
+    .add(
+      DeviceAdminService,
+      deviceAdminHandlers({
+        actions,
+        admin,
+        clock,
+        webhooks: { ...webhooks, store: webhookStore, ...config.webhooks },
+      }),
+    )
     .add(DevicesService, devicesHandlers({ store: devices, clock, maxDevices }))
     .add(TwoFactorService, twoFactorHandlers(twoFactor))
     .add(TimeLocksService, timeLocksHandlers({ store: devices, timeLocks: signerTimeLocks(signer) }))

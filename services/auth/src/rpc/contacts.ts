@@ -9,4 +9,10 @@ export const contactsHandlers = (contacts: ContactStore): Handlers<ContactsServi
     if (!isUuid(accountId)) throw invalidField("/accountId", "is not a UUID");
     return { email: (await contacts.emailOf(accountId)) ?? "" };
   },
+
+  async listApps({ accountId, sessionId }) {
+    if (!isUuid(accountId)) throw invalidField("/accountId", "is not a UUID");
+    if (sessionId !== "" && !isUuid(sessionId)) throw invalidField("/sessionId", "is not a UUID");
+    return { appIds: await contacts.appsOf(accountId, sessionId === "" ? undefined : sessionId) };
+  },
 });

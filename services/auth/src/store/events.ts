@@ -73,8 +73,8 @@ export const publishAccountFrozen = (
 };
 
 /** Publishes that a person's data is to be erased everywhere. */
-export const publishPersonErased = (tx: Prisma.TransactionClient, context: Context) =>
-  publish(tx, "person-erased", context, { personErased: {} });
+export const publishPersonErased = (tx: Prisma.TransactionClient, context: Context, appIds: string[]) =>
+  publish(tx, "person-erased", context, { personErased: { appIds } });
 
 /** The operation that events name where a freeze is to be lifted. */
 const UNFREEZE = "unfreeze";

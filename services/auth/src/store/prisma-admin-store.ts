@@ -9,6 +9,7 @@ import { publishPersonErased } from "./events.ts";
 import type { Prisma, PrismaClient, AdminAction as Row } from "./generated/client.ts";
 import { FAR_FUTURE } from "./postgres-sign-up-store.ts";
 import { endAllSessions } from "./prisma-access-store.ts";
+import { appsOf } from "./prisma-contact-store.ts";
 import { liftHolds, openHolds, placeHold } from "./prisma-hold-store.ts";
 import { toKey, toSaga } from "./rows.ts";
 
@@ -45,13 +46,14 @@ const lockIdentity = (tx: Tx, accountId: string) =>
 async function erasePerson(tx: Tx, accountId: string, now: Date): Promise<number> {
   const where = { accountId };
   await lockAccess(queriesIn(tx), accountId);
+  const apps = await appsOf(tx, accountId);
   await tx.session.deleteMany({ where: { accountId, endedAt: { not: null } } });
   await tx.formerSession.deleteMany({ where });
   await tx.twoFactorSignIn.deleteMany({ where });
   await tx.passkeyCounter.deleteMany({ where });
   await tx.signUp.deleteMany({ where });
   await tx.identity.deleteMany({ where });
-  await publishPersonErased(tx, { accountId, requestId: "", now });
+  await publishPersonErased(tx, { accountId, requestId: "", now }, apps);
   // The last one that locks: see writeTokenState. The sessions that it ended are locked already.
   const ended = await endAllSessions(tx, accountId, now, { leaves: true });
   await tx.session.deleteMany({ where });

@@ -7,6 +7,8 @@ export const ACCOUNT_TABLES: readonly AccountTable[] = [
   { name: "two_factor", newest: "requested_at", without: ["message"] },
   { name: "two_factor_reopening", newest: "reopened_at" },
   { name: "delivery", newest: "created_at" },
+  { name: "webhook_delivery", newest: "created_at" },
+  { name: "webhook_queue", newest: "due_at", isNotExported: true },
   { name: "account_lock", newest: "account_id", isNotExported: true },
   { name: "admin_action", newest: "id", isNotExported: true },
 ];
@@ -33,4 +35,7 @@ export const erasePerson =
       await tx.execute(sql`DELETE FROM two_factor WHERE account_id = ${accountId}::uuid`);
       await tx.execute(sql`DELETE FROM two_factor_reopening WHERE account_id = ${accountId}::uuid`);
       await tx.execute(sql`DELETE FROM delivery WHERE account_id = ${accountId}::uuid`);
+      // Backends learn of the erasure itself; that message has the account's id and nothing else.
+      await tx.execute(sql`
+        DELETE FROM webhook_delivery WHERE account_id = ${accountId}::uuid AND type <> 'account.erased'`);
     });

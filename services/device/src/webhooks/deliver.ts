@@ -1,0 +1,75 @@
+import type { Clock, Logger } from "@countersign/core";
+import type { WebhookEndpoint } from "./config.ts";
+import type { LeasedQueue, WebhookStore } from "./ports.ts";
+import type { SendWebhook } from "./send.ts";
+
+/** Longer than an attempt and its statements: a process that died is replaced after it. */
+export const LEASE_MS = 60_000;
+/** A lease is given back after this time, so that every message has most of a lease for its attempt. */
+const WORK_MS = 20_000;
+const FIRST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 6 * 3_600_000;
+const MAX_RETRY_AFTER_S = 3_600;
+/** Requests of this process to one endpoint at once: a slow one holds up no other. */
+const MAX_REQUESTS = 10;
+
+/** Returns the milliseconds until the next attempt after `failures` of them: 5, 15, 45 s … 6 h, ±20 %. */
+export function pauseMs(failures: number, random: number, retryAfterS = 0): number {
+  const pause = Math.min(FIRST_PAUSE_MS * 3 ** (failures - 1), MAX_PAUSE_MS) * (0.8 + 0.4 * random);
+  return Math.max(Math.round(pause), Math.min(retryAfterS, MAX_RETRY_AFTER_S) * 1000);
+}
+
+export interface DeliverOptions {
+  readonly store: WebhookStore;
+  readonly send: SendWebhook;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  observe(endpoint: string, outcome: "delivered" | "failed" | "dead"): void;
+}
+
+/**
+ * Returns what sends the due messages of an endpoint, once: of each account the first one that waits, and the
+ * next only after it has arrived or was given up. Any number of processes may do so at once: a lease, which
+ * is a conditional update, decides. One that dies has sent a message at most once more than it recorded.
+ */
+export function deliverDue({ store, send, clock, logger, observe }: DeliverOptions) {
+  /** Sends until a message fails, nothing waits, or the time is over. */
+  async function drain(endpoint: WebhookEndpoint, queue: LeasedQueue): Promise<void> {
+    const { accountId } = queue;
+    const stopAt = performance.now() + WORK_MS;
+    while (performance.now() < stopAt) {
+      const delivery = await store.first(queue);
+      if (delivery === undefined) break;
+      const { eventId, body, attempts, giveUpAt } = delivery;
+      const { delivered, text, retryAfterS } = await send(endpoint, { id: eventId, body });
+      const now = clock.now();
+      if (delivered) {
+        await store.end(queue, eventId, "delivered", text, now);
+        observe(endpoint.id, "delivered");
+        continue;
+      }
+      const line = { endpoint: endpoint.id, eventId, accountId, attempt: attempts + 1, result: text };
+      if (now >= giveUpAt) {
+        await store.end(queue, eventId, "dead", text, now);
+        observe(endpoint.id, "dead");
+        logger.error(line, "webhook given up after three days");
+        continue;
+      }
+      const dueAt = new Date(now.getTime() + pauseMs(attempts + 1, Math.random(), retryAfterS));
+      await store.retry(queue, eventId, text, dueAt);
+      observe(endpoint.id, "failed");
+      logger.warn(line, "webhook not delivered; will retry");
+      return;
+    }
+    await store.release(queue, clock.now());
+  }
+
+  return async (endpoint: WebhookEndpoint): Promise<boolean> => {
+    const now = clock.now();
+    const until = new Date(now.getTime() + LEASE_MS);
+    const queues = await store.lease(endpoint.id, MAX_REQUESTS, now, until);
+    const results = await Promise.allSettled(queues.map((queue) => drain(endpoint, queue)));
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+    return queues.length === MAX_REQUESTS;
+  };
+}

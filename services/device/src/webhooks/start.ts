@@ -1,0 +1,119 @@
+import { type Clock, type Logger, uuidv7, type Watched } from "@countersign/core";
+import { type NatsLink, startConsumer } from "@countersign/events";
+import { createReadGauge, type Metrics, startPeriodicJob } from "@countersign/runtime";
+import { Counter } from "prom-client";
+import { addressRules } from "./addresses.ts";
+import type { WebhookEndpoint } from "./config.ts";
+import { deliverDue } from "./deliver.ts";
+import { webhookBody } from "./message.ts";
+import { type OnWebhookEventOptions, onWebhookEvent } from "./on-event.ts";
+import type { WebhookStore } from "./ports.ts";
+import { type Attempt, createSender } from "./send.ts";
+
+const POLL_MS = 500;
+const OBSERVE_MS = 15_000;
+const FORGET_MS = 60_000;
+const MAX_CONCURRENT_EVENTS = 20;
+
+export interface WebhooksOptions {
+  readonly endpoints: Watched<readonly WebhookEndpoint[]>;
+  readonly allowedNetworks: readonly string[];
+  readonly store: WebhookStore;
+  readonly listApps: OnWebhookEventOptions["listApps"];
+  readonly nats: NatsLink;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+}
+
+/** Queues events for the endpoints of apps, and sends what is due, until closed. */
+export function startWebhooks({
+  endpoints,
+  allowedNetworks,
+  store,
+  listApps,
+  nats,
+  metrics,
+  ...rest
+}: WebhooksOptions) {
+  const { clock } = rest;
+  const logger = rest.logger.child({ component: "webhooks" });
+  const send = createSender({ rules: addressRules(allowedNetworks), clock });
+  const attempts = new Counter({
+    name: "countersign_device_webhook_attempts_total",
+    help: "Attempts to deliver a webhook, by endpoint and outcome",
+    labelNames: ["endpoint", "outcome"] as const,
+    registers: [metrics.registry],
+  });
+  const observe = (endpoint: string, outcome: string) => attempts.inc({ endpoint, outcome });
+  const deliver = deliverDue({ store, send, clock, logger, observe });
+  const setState = createReadGauge(metrics, {
+    name: "countersign_device_webhook_events",
+    help: "Events for an endpoint that wait, or were given up and are kept, at most 10,000 each",
+    labelNames: ["endpoint", "state"],
+  });
+  const setOldest = createReadGauge(metrics, {
+    name: "countersign_device_webhook_oldest_seconds",
+    help: "Age of the oldest event that waits for an endpoint; 0 where none waits",
+    labelNames: ["endpoint"],
+  });
+
+  const consumer = startConsumer({
+    nats,
+    logger,
+    metrics,
+    durable: "device-webhooks",
+    concurrency: MAX_CONCURRENT_EVENTS,
+    handler: onWebhookEvent({ endpoints, store, listApps, clock }),
+  });
+  const running = new Map<string, Promise<void>>();
+  /** Works on each endpoint apart, so that a slow one holds up no other. */
+  const begin = (endpoint: WebhookEndpoint): void => {
+    if (running.has(endpoint.id)) return;
+    const work = (async () => {
+      try {
+        while (await deliver(endpoint)) if (stopping) return;
+      } catch (err) {
+        logger.warn({ err, endpoint: endpoint.id }, "webhooks of an endpoint not sent; will retry");
+      } finally {
+        running.delete(endpoint.id);
+      }
+    })();
+    running.set(endpoint.id, work);
+  };
+  let stopping = false;
+  const job = (name: string, intervalMs: number, run: () => Promise<unknown>) =>
+    startPeriodicJob({ job: name, intervalMs, logger, run });
+  const jobs = [
+    job("webhooks", POLL_MS, async () => endpoints.current().forEach(begin)),
+    job("forget webhooks", FORGET_MS, () => store.forget(clock.now())),
+    job("open webhooks", OBSERVE_MS, async () => {
+      const states = await store.states(endpoints.current().map(({ id }) => id));
+      const now = clock.now().getTime();
+      setState(
+        states.flatMap(({ endpoint, waiting, dead }) => [
+          { endpoint, state: "waiting", value: waiting },
+          { endpoint, state: "dead", value: dead },
+        ]),
+      );
+      setOldest(
+        states.map(({ endpoint, oldestAt }) => ({ endpoint, value: oldestAt ? (now - oldestAt.getTime()) / 1000 : 0 })),
+      );
+    }),
+  ];
+
+  return {
+    /** Sends a test message, once, apart from the queues. Undefined: there is no such endpoint. */
+    async test(id: string): Promise<Attempt | undefined> {
+      const endpoint = endpoints.current().find((each) => each.id === id);
+      if (endpoint === undefined) return undefined;
+      return send(endpoint, { id: uuidv7(clock), body: webhookBody("webhook.test", clock.now(), {}) });
+    },
+    async close(): Promise<void> {
+      stopping = true;
+      await consumer.close();
+      await Promise.all(jobs.map((each) => each.close()));
+      await Promise.all(running.values());
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { resolve } from "node:path";
+import "@countersign/local-stack/testing/provided.ts";
+import { inject, vi } from "vitest";
+import { signUpPerson, stack } from "../../support/person.ts";
+import { newSecret, writeEndpoints } from "../../support/webhook-receiver.ts";
+
+export const secret: string = newSecret();
+const probe = createServer().listen(0, "127.0.0.1");
+await once(probe, "listening");
+export const { port } = probe.address() as { port: number };
+await new Promise((closed) => void probe.close(closed));
+
+const stateDir = resolve(inject("stackDir"), stack.stateDir);
+writeEndpoints(stateDir, [{ id: "docs", appId: "demo", url: `http://127.0.0.1:${port}/`, secrets: [secret] }]);
+
+const types: string[] = [];
+export async function handle({ type }: { type: string }): Promise<void> {
+  types.push(type);
+}
+/** Once the program's server listens: the events of a person who signs up arrive, verified. */
+export async function afterwards(): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const { signedUp } = await signUpPerson();
+      if (signedUp.account.id === "") throw new Error("not signed up");
+      await vi.waitFor(() => types.includes("key.added") || Promise.reject(new Error(types.join())), 5_000);
+    },
+    { timeout: 60_000 },
+  );
+  writeEndpoints(stateDir, []);
+}
