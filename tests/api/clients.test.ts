@@ -70,7 +70,7 @@ it("openapi-python-client makes under 120 files, without warnings, and they work
 // The first is about OpenAPI 3.1 as such; the second about every answer that is no JSON, here the events.
 const OF_THE_GENERATOR = [/OpenAPI 3\.1 support is still in beta/, /No application\/json content media type found/];
 /** Enumerations of requests: the gateway refuses other values. */
-const CLOSED = /\b(?:Algorithm|DeviceType|LoginMethod|UserKeyType)\b/;
+const CLOSED = /\b(?:Algorithm|LoginMethod)\b/;
 
 /** Generates a client by openapi-generator and checks its models; returns its folder. */
 async function generated(generator: string, extension: string, options: string): Promise<string> {
@@ -98,7 +98,7 @@ describe("openapi-generator's client, without warnings about the document and op
     const model = (name: string) => readFileSync(join(folder, `Sources/OpenAPIClient/Models/${name}.swift`), "utf8");
     expect(model("Problem")).toContain("public var error: String");
     expect(model("TwoFactorAuth")).toContain("public var status: String");
-    expect(model("DeviceType")).toMatch(/public enum DeviceType: String, Sendable, .*\{/);
+    expect(model("LoginMethod")).toMatch(/public enum LoginMethod: String, Sendable, .*\{/);
     expect(model("Account")).toContain("public struct Account: Sendable, Codable");
     expect(model("Account")).toContain("public var createdAt: Date");
     expect(model("ChallengeRequest")).toContain("case typePasskeyOwnerChallengeRequest(PasskeyOwnerChallengeRequest)");

@@ -1,5 +1,5 @@
 import { invalidField } from "@countersign/core";
-import { Algorithm, text } from "@countersign/http-api/formats.ts";
+import { Algorithm, asText, text } from "@countersign/http-api/formats.ts";
 import {
   LoginOnChain,
   OptionalLoginOnChain,
@@ -38,6 +38,7 @@ const challengeBody = (login: typeof LoginOnChain | typeof OptionalLoginOnChain)
 
 const forDeviceKey = z.literal("deviceKey").meta({ description: "A device key signs.", examples: ["deviceKey"] });
 const forPasskey = z.literal("passKey").meta({ description: "A passkey signs.", examples: ["passKey"] });
+const ofKey = asText(challengeType).meta({ description: "The kind of the key that signs.", examples: ["deviceKey"] });
 const username = requiredText().meta({ description: "The login's e-mail address.", examples: ["ada@example.com"] });
 
 /** The same for the document. The validated one is one object, so that each refusal names its member. */
@@ -45,11 +46,8 @@ const documentedChallengeBody = (request: typeof LoginOnChain | typeof OptionalL
   z
     .xor([
       z
-        .object({ challengeType: forDeviceKey, request, publicKey: PublicKeyInput, algorithm })
-        .meta({ id: "DeviceKeyChallengeRequest", description: "Asks for a challenge for a device key." }),
-      z
-        .object({ challengeType: forPasskey, request, publicKey: PublicKeyInput, algorithm })
-        .meta({ id: "PasskeyChallengeRequest", description: "Asks for a challenge for a passkey." }),
+        .object({ challengeType: ofKey, request, publicKey: PublicKeyInput, algorithm })
+        .meta({ id: "KeyChallengeRequest", description: "Asks for a challenge for a device key or a passkey." }),
       z
         .object({
           challengeType: forPasskey,

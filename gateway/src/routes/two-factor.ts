@@ -1,4 +1,5 @@
 import type { Reason } from "@countersign/core";
+import { asText } from "@countersign/http-api/formats.ts";
 import * as http from "@countersign/http-api/resources.ts";
 import {
   type ApproveTwoFactorRequest,
@@ -43,15 +44,9 @@ const byTransaction = z
   })
   .meta({ id: "TransactionApproval", description: "An approval by a transaction that ran." });
 
-/** A text as in answers: generated clients pass on the status that they have read. */
-const statusFilter = z.enum(http.TwoFactorStatus.options).meta({
-  description: "Only requests in this state.",
-  examples: ["pending"],
-  override: ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
-    jsonSchema.pattern = `^(?:${http.TwoFactorStatus.options.join("|")})$`;
-    delete jsonSchema.enum;
-  },
-});
+const statusFilter = asText(
+  z.enum(http.TwoFactorStatus.options).meta({ description: "Only requests in this state.", examples: ["pending"] }),
+);
 
 const redirection = z
   .object({ destDeviceId: uuid("The id of the device to ask.") })

@@ -96,6 +96,21 @@ export function open<Enumeration extends z.ZodEnum>(closed: Enumeration): Enumer
   });
 }
 
+/**
+ * Returns an enumeration as a text with a pattern: generated clients pass on the value that an answer had, and
+ * have no file for it.
+ */
+export function asText<Enumeration extends z.ZodEnum>(closed: Enumeration): Enumeration {
+  const { id: _, ...members } = closed.meta() ?? {};
+  return (z.enum(closed.options as string[]) as unknown as Enumeration).meta({
+    ...members,
+    override: ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
+      jsonSchema.pattern = `^(?:${closed.options.join("|")})$`;
+      delete jsonSchema.enum;
+    },
+  });
+}
+
 /** Returns an open enumeration without a name of its own; the first value is the example. */
 export const openEnum = <const Values extends readonly [string, ...string[]]>(values: Values, description: string) =>
   open(z.enum(values).meta({ description, examples: [values[0]] }));

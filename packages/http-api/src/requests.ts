@@ -1,6 +1,6 @@
 import { PUBLIC_KEY_LENGTHS } from "@countersign/keys";
 import { z } from "zod";
-import { Algorithm, EXAMPLE_PUBLIC_KEY, text } from "./formats.ts";
+import { Algorithm, asText, EXAMPLE_PUBLIC_KEY, text } from "./formats.ts";
 import { DeviceType, UserKeyType } from "./resources.ts";
 
 /*
@@ -101,7 +101,7 @@ export const DeviceAttributes = z
     deviceManufacturer: attributes.deviceManufacturer.default(""),
     deviceModel: attributes.deviceModel.default(""),
     lang: attributes.lang.default(""),
-    type: DeviceType.default("mobile"),
+    type: asText(DeviceType).default("mobile"),
     sdkVersion: attributes.sdkVersion.default(""),
   })
   .meta({ description: "The description that a device gives of itself when its key is registered." });
@@ -117,7 +117,7 @@ export const NewDevice = DeviceAttributes.extend({
 /** The user key of a device. A member `app` of it is ignored: the login token's audience decides. */
 export const UserKeyInput = z
   .object({
-    type: UserKeyType,
+    type: asText(UserKeyType),
     publicKey: PublicKeyInput.meta({ description: `The account key: ${PUBLIC_KEY_LENGTHS}.` }),
     algorithm: Algorithm.optional(),
     device: NewDevice,

@@ -1,14 +1,5 @@
 // Uses the TypeScript client that openapi-generator has generated; clients.test.ts checks what it prints.
-import {
-  AccountApi,
-  AuthApi,
-  Configuration,
-  DevicesApi,
-  LoginMethod,
-  type Problem,
-  ResponseError,
-  UserKeyType,
-} from "./index.js";
+import { AccountApi, AuthApi, Configuration, DevicesApi, LoginMethod, type Problem, ResponseError } from "./index.js";
 
 const variable = (name: string): string => process.env[name] ?? "";
 const basePath = variable("GATEWAY");
@@ -20,7 +11,7 @@ const login = {
 };
 
 const auth = new AuthApi(new Configuration({ basePath }));
-const userKey = { type: UserKeyType.Device, publicKey, device: { name: "TypeScript" } };
+const userKey = { type: "device", publicKey, device: { name: "TypeScript" } };
 const signedIn = await auth.signUp({ signUpRequest: { ...login, userKey } });
 const challenge = await auth.issueChallenge({
   challengeRequest: { challengeType: "deviceKey", request: login, publicKey },

@@ -8,14 +8,13 @@ from countersign_client.api.account import get_me
 from countersign_client.api.auth import issue_challenge, sign_up
 from countersign_client.api.devices import get_two_factor, list_devices, list_keys
 from countersign_client.models import (
-    DeviceKeyChallengeRequest,
+    KeyChallengeRequest,
     LoginMethod,
     LoginOnChain,
     NewDevice,
     NewUserKey,
     Problem,
     SignUpRequest,
-    UserKeyType,
 )
 
 gateway, later_gateway, token, public_key, chain = (
@@ -23,13 +22,13 @@ gateway, later_gateway, token, public_key, chain = (
 )
 login = {"method": LoginMethod.ID_TOKEN_CHANNEL, "token": token, "chain_name": chain}
 device = NewDevice(name="Python")
-user_key = NewUserKey(type_=UserKeyType.DEVICE, public_key=public_key, device=device)
+user_key = NewUserKey(type_="device", public_key=public_key, device=device)
 
 client = Client(base_url=gateway, timeout=30)
 signed_in = sign_up.sync(client=client, body=SignUpRequest(user_key=user_key, **login))
 challenge = issue_challenge.sync(
     client=client,
-    body=DeviceKeyChallengeRequest(
+    body=KeyChallengeRequest(
         challenge_type="deviceKey", request=LoginOnChain(**login), public_key=public_key
     ),
 )

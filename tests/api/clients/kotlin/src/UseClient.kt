@@ -7,14 +7,13 @@ import countersign.client.infrastructure.ClientError
 import countersign.client.infrastructure.ClientException
 import countersign.client.infrastructure.Serializer
 import countersign.client.models.ChallengeRequest
-import countersign.client.models.DeviceKeyChallengeRequest
+import countersign.client.models.KeyChallengeRequest
 import countersign.client.models.LoginMethod
 import countersign.client.models.LoginOnChain
 import countersign.client.models.NewDevice
 import countersign.client.models.NewUserKey
 import countersign.client.models.Problem
 import countersign.client.models.SignUpRequest
-import countersign.client.models.UserKeyType
 import okhttp3.OkHttpClient
 import java.time.Duration
 import java.util.UUID
@@ -26,12 +25,12 @@ fun main() {
         listOf("GATEWAY", "LOGIN_TOKEN", "PUBLIC_KEY", "CHAIN_NAME").map { System.getenv(it) }
     val http = OkHttpClient.Builder().readTimeout(Duration.ofSeconds(30)).build()
     val method = LoginMethod.id_token_channel
-    val userKey = NewUserKey(UserKeyType.device, publicKey, NewDevice(name = "Kotlin"))
+    val userKey = NewUserKey("device", publicKey, NewDevice(name = "Kotlin"))
 
     val auth = AuthApi(gateway, http)
     val signedIn = auth.signUp(SignUpRequest(method, token, chainName, userKey))
-    val asked = DeviceKeyChallengeRequest(
-        DeviceKeyChallengeRequest.ChallengeType.deviceKey,
+    val asked = KeyChallengeRequest(
+        "deviceKey",
         LoginOnChain(method, token, chainName),
         publicKey,
     )
