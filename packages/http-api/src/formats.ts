@@ -97,8 +97,8 @@ export function open<Enumeration extends z.ZodEnum>(closed: Enumeration): Enumer
 }
 
 /**
- * Returns an enumeration as a text with a pattern: generated clients pass on the value that an answer had, and
- * have no file for it.
+ * Returns an enumeration as a text with a pattern: generated clients pass on the value that an answer had,
+ * and have no file for it.
  */
 export function asText<Enumeration extends z.ZodEnum>(closed: Enumeration): Enumeration {
   const { id: _, ...members } = closed.meta() ?? {};

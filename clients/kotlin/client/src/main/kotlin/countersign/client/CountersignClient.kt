@@ -9,8 +9,8 @@ import countersign.api.models.Algorithm
 import countersign.api.models.ChallengeAnswer
 import countersign.api.models.ChallengeRequest
 import countersign.api.models.DeviceKeyChallengeAnswer
-import countersign.api.models.DeviceKeyChallengeRequest
 import countersign.api.models.FinishTwoFactorRequest
+import countersign.api.models.KeyChallengeRequest
 import countersign.api.models.KeySignature
 import countersign.api.models.LoginMethod
 import countersign.api.models.LoginOnChain
@@ -21,7 +21,6 @@ import countersign.api.models.SignedIn
 import countersign.api.models.TwoFactorApproval
 import countersign.api.models.TwoFactorEnrollmentRequest
 import countersign.api.models.TwoFactorRequested
-import countersign.api.models.UserKeyType
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.Flow
@@ -76,7 +75,7 @@ class CountersignClient(
     private val algorithm get() = Algorithm.entries.first { it.value == deviceKey.algorithm }
 
     private fun userKey(device: NewDevice) =
-        NewUserKey(UserKeyType.device, deviceKey.publicKey, device.copy(publicKey = deviceKey.publicKey, algorithm = algorithm), algorithm)
+        NewUserKey("device", deviceKey.publicKey, device.copy(publicKey = deviceKey.publicKey, algorithm = algorithm), algorithm)
 
     private fun on(login: Login, chainName: String) =
         LoginOnChain(login.method, login.token, chainName, login.provider, nonce = loginNonce)
@@ -98,8 +97,8 @@ class CountersignClient(
 
     /** Requests a challenge, signs it and opens a session. */
     suspend fun signIn(login: Login, chainName: String): SignedIn {
-        val asked = DeviceKeyChallengeRequest(
-            DeviceKeyChallengeRequest.ChallengeType.deviceKey,
+        val asked = KeyChallengeRequest(
+            "deviceKey",
             on(login, chainName),
             deviceKey.publicKey,
             algorithm,

@@ -2,7 +2,6 @@ package countersign.client
 
 import com.google.gson.JsonParser
 import countersign.api.models.Credentials
-import countersign.api.models.DeviceType
 import countersign.api.models.NewDevice
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
@@ -48,7 +47,7 @@ internal object Stack {
         CountersignClient(gateway, MemoryKeyStore().loadOrCreate(), credentials, provesRefreshes)
 
     suspend fun signUp(phone: CountersignClient, email: String) =
-        phone.signUp(logIn(email, phone.loginNonce), chainName, NewDevice(name = "First phone", type = DeviceType.mobile))
+        phone.signUp(logIn(email, phone.loginNonce), chainName, NewDevice(name = "First phone", type = "mobile"))
 }
 
 private const val GREETING = """transaction(text: String) {
@@ -168,7 +167,7 @@ class StackTest {
             val requested = tablet.requestEnrollment(
                 Stack.logIn(email, tablet.loginNonce),
                 Stack.chainName,
-                NewDevice(name = "Tablet", type = DeviceType.mobile),
+                NewDevice(name = "Tablet", type = "mobile"),
             )
             val id = next("two-factor.requested").data["id"].asString
             assertEquals(listOf(id), phone.pendingEnrollments().map { it.id })
