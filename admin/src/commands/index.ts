@@ -2,6 +2,7 @@ import type { Command } from "@countersign/runtime";
 import { accountsEndSessions, accountsFreeze, accountsHolds, accountsUnfreeze } from "./accounts.ts";
 import { balances, drift } from "./chain.ts";
 import { completionOf } from "./completion.ts";
+import { consoleCommand } from "./console.ts";
 import { find } from "./find.ts";
 import { personErase, personExport } from "./person.ts";
 import { actionsList, requestsApprove, requestsList, requestsReject } from "./requests.ts";
@@ -11,6 +12,7 @@ import { webhooksList, webhooksReplay, webhooksTest } from "./webhooks.ts";
 
 const administration: readonly Command[] = [
   find,
+  consoleCommand,
   accountsFreeze,
   accountsUnfreeze,
   accountsHolds,

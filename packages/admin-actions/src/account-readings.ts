@@ -26,6 +26,8 @@ export interface AccountReadings {
   /** Returns the ids of at most 20 accounts. */
   find(term: Term): Promise<string[]>;
   describe(accountId: string): Promise<Table[]>;
+  /** Returns tables about all accounts. */
+  overview(): Promise<Table[]>;
   /** Yields every row about an account, as JSON. */
   exportRows(accountId: string): AsyncIterable<{ table: string; rowJson: string }>;
 }
@@ -88,15 +90,19 @@ const rowsOf = (
 /** Returns what makes a statement that finds accounts: it selects `account_id`. */
 type Finder = (term: Term) => Statement | undefined;
 
+/** Reads the newest rows of something, at most `limit`. */
+type Newest = (limit: number) => Promise<object[]>;
+
 /**
  * Answers from tables. `finder` returns undefined where a term cannot name an account here; `computed` adds
- * what no table has.
+ * what no table has, and `overviews` are the tables about all accounts.
  */
 export function accountReadings(
   queries: Queries,
   tables: readonly AccountTable[],
   finder: Finder,
   computed: Readonly<Record<string, (accountId: string, limit: number) => Promise<object[]>>> = {},
+  overviews: Readonly<Record<string, Newest>> = {},
 ): AccountReadings {
   async function read(table: AccountTable, accountId: string, limit: number): Promise<Values[]> {
     const rows = await queries.query<Values>(rowsOf(table, accountId, limit));
@@ -116,6 +122,13 @@ export function accountReadings(
       for (const [name, rows] of Object.entries(computed))
         found.push(toTable(name, (await rows(accountId, MAX_ROWS + 1)) as Values[]));
       return found.filter(({ rows }) => rows.length > 0);
+    },
+
+    async overview() {
+      const found: Table[] = [];
+      for (const [name, newest] of Object.entries(overviews))
+        found.push(toTable(name, (await newest(MAX_ROWS + 1)) as Values[]));
+      return found;
     },
 
     async *exportRows(accountId) {

@@ -76,6 +76,12 @@ export function adminHandlers(options: {
       return { tables: await readings.describe(accountId) };
     },
 
+    async describeService(request, call) {
+      const by = administrator(call, "overview", request);
+      await actions.read(by, { command: "overview" });
+      return { tables: await readings.overview() };
+    },
+
     async *exportPerson(request, call) {
       const by = administrator(call, "person export", request);
       const { accountId } = parseRequest(oneAccount, request);

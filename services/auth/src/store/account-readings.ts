@@ -44,5 +44,12 @@ function finder(term: Term) {
   }
 }
 
+/** The ids of accounts begin with their time, so the newest rows are the last ones of the primary key. */
+const newestSignUps = (queries: Queries) => (limit: number) =>
+  queries.query<object>(sql`
+    SELECT account_id, chain_name, app_id, created_at, deployed_at, key_registered_at, device_registered_at, completed_at
+    FROM sign_up ORDER BY account_id DESC LIMIT ${limit}::int`);
+
 /** Finds and describes accounts in auth's database. */
-export const authReadings = (queries: Queries) => accountReadings(queries, ACCOUNT_TABLES, finder);
+export const authReadings = (queries: Queries) =>
+  accountReadings(queries, ACCOUNT_TABLES, finder, {}, { "newest sign-ups": newestSignUps(queries) });

@@ -1,6 +1,7 @@
 import { type AccountTable, accountReadings, type Term } from "@countersign/admin-actions";
 import type { Clock } from "@countersign/core";
-import { type Postgres, sql } from "@countersign/postgres";
+import { type Postgres, type Statement, sql } from "@countersign/postgres";
+import { readWindowId } from "../budget/budget.ts";
 
 /** Tables with rows about accounts, as administrators see them; docs/privacy.md says why each is kept. */
 export const ACCOUNT_TABLES: readonly AccountTable[] = [
@@ -31,25 +32,63 @@ const DAY_MS = 86_400_000;
 /** How far back decisions are looked for: the audit log has no index over accounts, only over times. */
 const WINDOWS_MS = [DAY_MS / 24, DAY_MS, 7 * DAY_MS];
 
-/** Returns the newest decisions about an account, as far as they are found in time. */
-const lastDecisions = (postgres: Postgres, clock: Clock) => async (accountId: string, limit: number) => {
+/** Returns the newest decisions of a kind, as far as they are found in time. */
+async function newestDecisions(postgres: Postgres, clock: Clock, where: (since: Date) => Statement): Promise<object[]> {
   for (const ms of WINDOWS_MS) {
     const since = new Date(clock.now().getTime() - ms);
     const rows = await postgres
       .transaction(async (tx) => {
         await tx.execute(sql`SET LOCAL statement_timeout = '1s'`);
-        return tx.query<object>(sql`
-        SELECT time, operation, verdict, chain_name, session_id, caller, message_hash FROM audit_record
-        WHERE batch_time > ${since}::timestamptz AND text LIKE ${`%${accountId}%`} AND account_id = ${accountId}
-        ORDER BY time DESC LIMIT ${limit}::int`);
+        return tx.query<object>(where(since));
       })
       // Longer than a statement may take: the smaller window has to do.
       .catch(() => undefined);
     if (rows === undefined || rows.length > 0) return rows ?? [];
   }
   return [];
+}
+
+const decisionsAbout = (postgres: Postgres, clock: Clock) => (accountId: string, limit: number) =>
+  newestDecisions(
+    postgres,
+    clock,
+    (since) => sql`
+      SELECT time, operation, verdict, chain_name, session_id, caller, message_hash FROM audit_record
+      WHERE batch_time > ${since}::timestamptz AND text LIKE ${`%${accountId}%`} AND account_id = ${accountId}
+      ORDER BY time DESC LIMIT ${limit}::int`,
+  );
+
+const refusals = (postgres: Postgres, clock: Clock) => (limit: number) =>
+  newestDecisions(
+    postgres,
+    clock,
+    (since) => sql`
+      SELECT time, account_id, operation, verdict, chain_name, session_id, caller, message_hash FROM audit_record
+      WHERE batch_time > ${since}::timestamptz AND verdict <> 'signed' ORDER BY time DESC LIMIT ${limit}::int`,
+  );
+
+/** The budgets of service, apps and backends in their windows; see commonBudgetUse. */
+const budgets = (postgres: Postgres, clock: Clock) => async (limit: number) => {
+  const rows = await postgres.query<{ chain_name: string; budget: string; count: bigint; fees: bigint; ends_at: Date }>(
+    sql`SELECT chain_name, budget, count, fees, ends_at FROM budget_usage
+      WHERE ends_at > ${clock.now()}::timestamptz AND budget NOT LIKE 'account/%' AND budget NOT LIKE 'open/%'
+      ORDER BY ends_at LIMIT ${limit}::int`,
+  );
+  return rows.map(({ budget, fees, ...row }) => ({
+    scope: readWindowId(budget).scope,
+    whose: readWindowId(budget).whose,
+    window_seconds: readWindowId(budget).windowSeconds,
+    ...row,
+    fees_flow: (Number(fees) / 1e8).toFixed(8),
+  }));
 };
 
 /** Finds and describes accounts in the signer's database. */
 export const signerReadings = (postgres: Postgres, chains: { keys(): Iterable<string> }, clock: Clock) =>
-  accountReadings(postgres, ACCOUNT_TABLES, finderOf(chains), { "last decisions": lastDecisions(postgres, clock) });
+  accountReadings(
+    postgres,
+    ACCOUNT_TABLES,
+    finderOf(chains),
+    { "last decisions": decisionsAbout(postgres, clock) },
+    { refusals: refusals(postgres, clock), budgets: budgets(postgres, clock) },
+  );

@@ -1,0 +1,111 @@
+import { isAppError } from "@countersign/core";
+import { SERVICES, type Services } from "../services.ts";
+import { termOf } from "../term.ts";
+import type { Section } from "./page.ts";
+
+/** The columns of a section, by their names. */
+type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
+
+function toSection<Row>(title: string, rows: readonly Row[], columns: Columns<Row>): Section {
+  const values = rows.map((row) => ({ values: Object.values(columns).map((cell) => cell(row)) }));
+  return { title, columns: Object.keys(columns), rows: values, truncated: false };
+}
+
+/** Reads sections; a service that does not answer must not hide the others. */
+async function readOr(title: string, read: () => Promise<readonly Section[]>): Promise<readonly Section[]> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return [{ title, problem: `${error.reason} ${error.detail ?? ""}` }];
+  }
+}
+
+const timeOf = (at: Date | undefined): string => at?.toISOString() ?? "";
+
+/** Reads what an operator looks at first. */
+export async function readOverview({ each, account, auth, signer }: Services, reason: string): Promise<Section[]> {
+  const sections = await Promise.all([
+    readOr("Balances", async () => {
+      const { balances } = await account.listBalances({ reason, accountId: "" });
+      return [
+        toSection("Balances", balances, {
+          chain: ({ chainName }) => chainName,
+          owner: ({ owner }) => owner,
+          address: ({ address }) => `0x${address}`,
+          FLOW: ({ flow }) => flow,
+        }),
+      ];
+    }),
+    readOr("Holds", async () => {
+      const { holds } = await auth.listHolds({ reason, accountId: "" });
+      return [
+        toSection("Holds", holds.toReversed(), {
+          at: ({ placedAt }) => timeOf(placedAt),
+          account_id: ({ accountId }) => accountId,
+          event: ({ eventType }) => eventType,
+          chain: ({ chainName }) => chainName,
+          alert: ({ alertId }) => alertId,
+        }),
+      ];
+    }),
+    readOr("Requests that wait for another person", async () => {
+      const { requests } = await auth.listRequests({ reason });
+      return [
+        toSection("Requests that wait for another person", requests, {
+          at: ({ at }) => timeOf(at),
+          person: ({ person }) => person,
+          command: ({ command }) => command,
+          account_id: ({ accountId }) => accountId,
+          reason: ({ reason: why }) => why,
+          id: ({ id }) => id,
+        }),
+      ];
+    }),
+    ...SERVICES.map((service) =>
+      readOr(service, async () => {
+        const { tables } = await each[service].describeService({ reason });
+        return tables.map(({ name, ...table }) => ({ title: `${service}: ${name}`, ...table }));
+      }),
+    ),
+    readOr("Policy in effect", async () => {
+      const { currentVersion, current } = await signer.checkPolicy({ reason, policyJson: "" });
+      const lines = current.map((line) => /^([^:]*): (.*)$/s.exec(line) ?? ["", line, ""]);
+      const columns = { setting: (line: string[]) => line[1] ?? "", value: (line: string[]) => line[2] ?? "" };
+      return [toSection(`Policy in effect: ${currentVersion}`, lines, columns)];
+    }),
+    readOr("Commands of administrators", async () => {
+      const { actions } = await each.auth.listActions({ reason, accountId: "", beforeId: "", limit: 20 });
+      return [
+        toSection("Commands of administrators at auth", actions, {
+          at: ({ at }) => timeOf(at),
+          person: ({ person }) => person,
+          command: ({ command }) => command,
+          outcome: ({ outcome }) => outcome,
+          account_id: ({ accountId }) => accountId,
+          reason: ({ reason: why }) => why,
+        }),
+      ];
+    }),
+  ]);
+  return sections.flat();
+}
+
+/** Reads what every service has about an account. */
+export async function readAccount({ each }: Services, reason: string, accountId: string): Promise<Section[]> {
+  const sections = SERVICES.map((service) =>
+    readOr(service, async () => {
+      const { tables } = await each[service].describeAccount({ reason, accountId });
+      return tables.map(({ name, ...table }) => ({ title: `${service}: ${name}`, ...table }));
+    }),
+  );
+  return (await Promise.all(sections)).flat();
+}
+
+/** Returns the ids of the accounts that a term names; undefined where it is no term. */
+export async function findAccounts({ each }: Services, reason: string, text: string): Promise<string[] | undefined> {
+  const term = termOf(text);
+  if (!term) return undefined;
+  const answers = await Promise.all(SERVICES.map((service) => each[service].findAccounts({ reason, ...term })));
+  return [...new Set(answers.flatMap(({ accountIds }) => accountIds))];
+}
