@@ -96,7 +96,7 @@ it("administrators send a test, see what waits, and replay an event; each comman
   expect((await json("ada", "webhooks", "replay", "demo", "--from", "2020-01-01T00:00:00Z", "--dead")).replayed).toBe(
     0,
   );
-  const unknown = await countersign(stack, "ada", "webhooks", "test", "elsewhere");
+  const unknown = await countersign(stack, "ada", "webhooks", "test", "nowhere");
   expect(unknown.code).toBe(2);
   expect(unknown.stderr).toContain("no endpoint of DEVICE_WEBHOOKS_FILE has this id");
   const open = await countersign(stack, "ada", "webhooks", "replay", "demo");
