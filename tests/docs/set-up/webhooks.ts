@@ -4,7 +4,10 @@ import { resolve } from "node:path";
 import "@countersign/local-stack/testing/provided.ts";
 import { inject, vi } from "vitest";
 import { signUpPerson, stack } from "../../support/person.ts";
-import { newSecret, writeEndpoints } from "../../support/webhook-receiver.ts";
+
+// By name, because its types are Node's and the page is compiled with a browser's.
+const helper: string = "../../support/webhook-receiver.ts";
+const { newSecret, writeEndpoints } = await import(helper);
 
 export const secret: string = newSecret();
 const probe = createServer().listen(0, "127.0.0.1");
