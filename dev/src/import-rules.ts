@@ -113,6 +113,12 @@ const INSIDERS: readonly [name: string, from: string, to: string, why: string][]
     "^services/([^/]+/src/(store|jobs)/|auth/src/tokens/token-keys\\.|key/src/domain/emit-unregistered-keys\\.)",
     "Runs the periodic jobs of the services.",
   ],
+  [
+    "citus",
+    "^dev/src/citus/(explain|latency|race)\\.ts$",
+    "^services/[^/]+/src/(store|tokens|domain/sessions)/",
+    "Runs statements of the services on a database of several nodes.",
+  ],
 ];
 
 const forbid = (name: string, comment: string, from: Rule["from"], to: Rule["to"]): Rule => ({

@@ -87,6 +87,11 @@ const commands: Command[] = [
     (await import("./bench.ts")).bench(args),
   ),
   passingOn(
+    "citus -- build | start | test | race | seed | latency | explain | kill-node",
+    "Builds Citus, and runs the databases on a coordinator and two workers.",
+    async (args) => (await import("./citus/command.ts")).citus(args),
+  ),
+  passingOn(
     "simulate-year -- [--accounts <n>] [--starts <n>]",
     "Runs the periodic jobs on a year of traffic.",
     async (args) => (await import("./bench.ts")).simulateYear(args),

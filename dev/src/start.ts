@@ -69,6 +69,8 @@ export async function start(options: {
   "free-ports": boolean;
   "state-dir"?: string | undefined;
   app?: string[] | undefined;
+  /** The folder of a Postgres with Citus. Default: one Postgres. */
+  citus?: string;
 }): Promise<void> {
   const apps = localApps(options.app ?? []);
   const started = performance.now();
@@ -92,6 +94,7 @@ export async function start(options: {
     webWallet: true,
     apps,
     throwAway: false,
+    ...(options.citus !== undefined && { citus: { home: options.citus } }),
     say,
     cancel: asked,
   });

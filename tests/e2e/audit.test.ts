@@ -124,15 +124,19 @@ describe("the audit log of a running signer", () => {
     const record = firstRecord(chainId, { time: new Date(), caller: "forged" });
     try {
       // Certificate and signature of a genuine chain, as the forger has none.
+      const genuine = await database.query(
+        `SELECT certificate, certificate_signature, signature FROM audit_chain JOIN audit_batch ON chain_id = id LIMIT 1`,
+      );
+      const { certificate, certificate_signature, signature } = genuine.rows[0];
       await database.query(
         `INSERT INTO audit_chain (id, started_at, head_sequence, head_hash, certificate, certificate_signature)
-         SELECT $1, now(), 1, $2, certificate, certificate_signature FROM audit_chain LIMIT 1`,
-        [chainId, record.hash],
+         VALUES ($1, now(), 1, $2, $3, $4)`,
+        [chainId, record.hash, certificate, certificate_signature],
       );
       await database.query(
         `INSERT INTO audit_batch (chain_id, last_sequence, time, hashes, texts, signature)
-         SELECT $1, 1, $2, decode($3, 'hex'), $4, signature FROM audit_batch LIMIT 1`,
-        [chainId, record.time, record.hash, record.text],
+         VALUES ($1, 1, $2, decode($3, 'hex'), $4, $5)`,
+        [chainId, record.time, record.hash, record.text, signature],
       );
       // A checkpoint that was made with the chain in sight.
       const newest = async () => {

@@ -83,8 +83,9 @@ describe("a stolen phone", () => {
     const stolen = await secondPhone(owner);
     await owner.client.freeze();
     // A young device could not remove an older one anyway.
-    await query("device", "UPDATE device SET created_at = created_at - interval '2 days' WHERE account_id = $1", [
+    await query("device", "UPDATE device SET created_at = $2 WHERE account_id = $1", [
       owner.signedUp.account.id,
+      new Date(Date.now() - 2 * 86_400_000),
     ]);
     const removal = problemOf(stolen.client.removeDevice(owner.deviceKey.publicKey));
     expect(await removal).toMatchObject({ status: 403, error: "AccountFrozen" });
@@ -135,11 +136,8 @@ describe("a freeze", () => {
       expect(refusal.retryAfterSeconds).toBeLessThanOrEqual(900);
       // An hour later the kept template can run no more.
       const { id } = person.signedUp.account;
-      await query(
-        "signer",
-        "UPDATE signed_template SET signed_at = signed_at - interval '1 hour' WHERE account_id = $1",
-        [id],
-      );
+      const anHourAgo = new Date(Date.now() - 3_600_000);
+      await query("signer", "UPDATE signed_template SET signed_at = $2 WHERE account_id = $1", [id, anHourAgo]);
       expect((await sign()).signature).toBeDefined();
     } finally {
       await signer.stop();

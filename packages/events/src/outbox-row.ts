@@ -1,4 +1,4 @@
-import { activeTrace, formatTraceParent, type TraceParent, uuidv7 } from "@countersign/core";
+import { activeTrace, formatTraceParent, isUuid, type TraceParent, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 
 export interface OutboxRowInput {
@@ -20,15 +20,21 @@ export interface OutboxRow {
   subject: string;
   payload: Uint8Array<ArrayBuffer>;
   createdAt: Date;
+  /** Of an event that is of no account: zeros. */
+  accountId: string;
 }
+
+const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 
 // Dots, stars and blanks would change the subject.
 const TOKEN = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
-const listeners = new Set<() => void>();
+type RowListener = (row: OutboxRow) => void;
+
+const listeners = new Set<RowListener>();
 
 /** Calls `listener` for each row that this process makes, before it commits. Returns how to end that. */
-export function onOutboxRow(listener: () => void): () => void {
+export function onOutboxRow(listener: RowListener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
 }
@@ -42,8 +48,11 @@ export function outboxRow(input: OutboxRowInput): OutboxRow {
   for (const part of [service, accountId, event]) {
     if (!TOKEN.test(part)) throw new Error(`"${part}" cannot be part of a subject`);
   }
-  for (const listener of listeners) listener();
-  return { id, subject: `cs.v1.${service}.${accountId}.${event}`, payload: Uint8Array.from(input.message), createdAt };
+  const subject = `cs.v1.${service}.${accountId}.${event}`;
+  const payload = Uint8Array.from(input.message);
+  const row = { id, subject, payload, createdAt, accountId: isUuid(accountId) ? accountId : NO_ACCOUNT };
+  for (const listener of listeners) listener(row);
+  return row;
 }
 
 export interface EventContext {

@@ -22,6 +22,7 @@ export interface OutboxPublisher {
 
 interface Row {
   id: string;
+  account_id: string;
   subject: string;
   payload: Buffer;
 }
@@ -39,6 +40,8 @@ const MAX_COMMIT_MS = 10_000;
  */
 const FIRST_POLL_MS = 25;
 const MAX_BACKOFF_ATTEMPT = 8;
+/** A row of another process that is still there after so long: that process has ended, or NATS is away. */
+const OTHERS_MS = 2_000;
 
 /** Publishes rows; the results say which of them NATS acknowledged. */
 const publishRows = (stream: JetStreamClient, rows: readonly Row[]) =>
@@ -73,6 +76,48 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     measuredAt = performance.now();
   };
 
+  /** On a database of several nodes, the newest rows of this process: the account of each id. */
+  const made = new Map<string, string>();
+  const isDistributed = () => postgres.isDistributed();
+
+  /**
+   * As publishBatch, where no statement over shards may lock: rows of this process at once, and rows of
+   * others that are still there after a while. Two processes may publish a row then, and NATS drops the
+   * second message.
+   */
+  const publishUnlocked = async (stream: JetStreamClient): Promise<number> => {
+    const old = uuidv7({ now: () => new Date(Date.now() - MAX_COMMIT_MS) });
+    for (const id of made.keys()) if (id < old) made.delete(id);
+    const ids = [...made.keys()].slice(0, BATCH_SIZE);
+    const own = sql`
+      SELECT id, account_id, subject, payload FROM outbox
+      WHERE account_id = ANY(${[...new Set(ids.map((id) => made.get(id)!))]}::uuid[]) AND id = ANY(${ids}::uuid[])`;
+    const rows = ids.length === 0 ? [] : await postgres.query<Row>(own);
+    if (rows.length === 0 && performance.now() >= othersAt) {
+      othersAt = performance.now() + pollMs;
+      const before = uuidv7({ now: () => new Date(Date.now() - OTHERS_MS) });
+      rows.push(
+        ...(await postgres.query<Row>(sql`
+          SELECT id, account_id, subject, payload FROM outbox WHERE id >= ${from}::uuid AND id < ${before}::uuid
+          ORDER BY id LIMIT ${BATCH_SIZE}`)),
+      );
+    }
+    const results = rows.length === 0 ? [] : await outbox.publish(stream, rows);
+    const sent = rows.filter((_, index) => results[index]?.status === "fulfilled");
+    if (sent.length > 0) {
+      await postgres.execute(sql`
+        DELETE FROM outbox WHERE account_id = ANY(${[...new Set(sent.map((row) => row.account_id))]}::uuid[])
+          AND id = ANY(${sent.map(({ id }) => id)}::uuid[])`);
+    }
+    for (const { id } of sent) made.delete(id);
+    metrics.published.inc(sent.length);
+    metrics.failed.inc(rows.length - sent.length);
+    const rejected = results.find((result) => result.status === "rejected");
+    if (rejected !== undefined) throw rejected.reason;
+    return rows.length;
+  };
+  let othersAt = 0;
+
   /**
    * Publishes a batch. Returns the number of rows found; throws after deleting those that NATS acknowledged.
    */
@@ -99,12 +144,19 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     const connection = nats.current();
     if (connection === undefined) return;
     const stream = connection.jetstream({ timeout: ACK_MS });
-    while (!stop.signal.aborted && (await publishBatch(stream)) === BATCH_SIZE);
+    const publish = (await isDistributed()) ? publishUnlocked : publishBatch;
+    while (!stop.signal.aborted && (await publish(stream)) === BATCH_SIZE);
   };
 
   let pauseMs = FIRST_POLL_MS;
   let waiting = new AbortController();
-  const forget = onOutboxRow(() => {
+  let remembers = false;
+  void isDistributed().then(
+    (is) => (remembers = is),
+    () => undefined,
+  );
+  const forget = onOutboxRow(({ id, accountId }) => {
+    if (remembers) made.set(id, accountId);
     pauseMs = FIRST_POLL_MS;
     // With a reason: without one, each call makes an exception with its stack.
     waiting.abort("a row was made");

@@ -22,7 +22,7 @@ function idOf(user: string): { uid: number; gid: number } | undefined {
 }
 
 /** Returns the user that runs Postgres when we are root: `postgres`, created when there is none. */
-function postgresUser(): { uid: number; gid: number } {
+export function postgresUser(): { uid: number; gid: number } {
   const found = idOf("postgres");
   if (found) return found;
   try {

@@ -8,7 +8,7 @@ import { run } from "@countersign/build/run.ts";
 import pg from "pg";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { type DatabaseUrls, databaseUrls } from "./databases.ts";
-import { findPostgres, ownDirectory } from "./postgres-binaries.ts";
+import { findPostgres, ownDirectory, type PostgresBinaries } from "./postgres-binaries.ts";
 
 export interface PostgresOptions {
   /** Names the data directory: each state directory has a cluster of its own. */
@@ -23,6 +23,12 @@ export interface PostgresOptions {
   name?: string;
   /** Further settings of the server, as name=value. */
   settings?: readonly string[];
+  /** Default: those that npm installed. */
+  binaries?: PostgresBinaries;
+  /** The superuser's password of a new cluster. Default: a random one. */
+  password?: string;
+  /** The server's environment, given the superuser's password. Default: ours. */
+  env?: (password: string) => NodeJS.ProcessEnv;
   start?: StartChild;
 }
 
@@ -42,7 +48,7 @@ export function postgresHome(stateDir: string): string {
  * always.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
-  const binaries = findPostgres();
+  const binaries = options.binaries ?? findPostgres();
   const home = postgresHome(options.stateDir);
   ownDirectory(home, 0o755);
   const data = join(home, "data");
@@ -53,7 +59,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   if (!found || replaced) {
     rmSync(data, { recursive: true, force: true });
     mkdirSync(data, { mode: 0o700 });
-    writeFileSync(passwordFile, randomBytes(24).toString("hex"), { mode: 0o600 });
+    writeFileSync(passwordFile, options.password ?? randomBytes(24).toString("hex"), { mode: 0o600 });
     if (binaries.user) {
       for (const path of [data, passwordFile]) chownSync(path, binaries.user.uid, binaries.user.gid);
     }
@@ -74,6 +80,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     cwd: home,
     logFile: options.logFile,
     stopSignal: "SIGINT",
+    ...(options.env && { env: options.env(password) }),
     ...binaries.user,
   });
   const urls = databaseUrls(password, `127.0.0.1:${options.port}`);

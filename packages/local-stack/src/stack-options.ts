@@ -18,6 +18,11 @@ export interface StackOptions {
   isCopy?: boolean;
   /** The PgBouncer through which the services connect to Postgres. Default: none. */
   pgbouncer?: string | undefined;
+  /**
+   * Runs the databases on Citus, a coordinator and two workers: the folder that `npm run citus -- build`
+   * made, and the node that auth connects to. Each further service connects to the next node.
+   */
+  citus?: { home: string; firstNode?: number } | undefined;
   /** A Postgres server for each service, with these further settings (name=value). Default: one for all. */
   ownPostgres?: (service: ServiceName) => readonly string[];
   /** Processes of each service and of the gateway, on the same databases. Default 1. */

@@ -17,12 +17,14 @@ const restored = (why: string) =>
 
 /**
  * Returns the timeline of the Postgres server, which grows by one whenever a server is promoted: after a
- * restore to a moment, and after a failover. 0 where the database knows no timelines.
+ * restore to a moment, and after a failover. 0 where the database knows no timelines, or has one for each of
+ * its nodes.
  */
 async function readTimeline({ query }: Queries): Promise<number> {
   try {
     const [row] = await query<{ timeline: number }>(sql`
-      SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int AS timeline`);
+      SELECT CASE WHEN to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN 0
+        ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int END AS timeline`);
     return row!.timeline;
   } catch (error) {
     if (NO_TIMELINES.has((error as { code?: string }).code ?? "")) return 0;

@@ -1,3 +1,4 @@
+import { isDistributed } from "./distributed.ts";
 import type { Queries } from "./postgres.ts";
 import type { Statement } from "./statement.ts";
 
@@ -15,10 +16,32 @@ const SLICE_MS = 5_000;
  */
 export function deletionOf(queries: Queries, table: string, condition: Statement): DeleteBatch {
   const { values } = condition;
+  const limited = values.length + 1;
   // By ctid: joined by the key, the planner may read the whole table while its statistics are old.
   const text = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ${table} WHERE ${condition.text} LIMIT $${values.length + 1} FOR UPDATE SKIP LOCKED))`;
-  return (limit) => queries.execute({ name: `delete ${condition.name}`, text, values: [...values, limit] });
+    SELECT ctid FROM ${table} WHERE ${condition.text} LIMIT $${limited} FOR UPDATE SKIP LOCKED))`;
+  return async (limit) => {
+    if (await isDistributed(queries)) return deleteDistributed(queries, table, condition, limit);
+    return queries.execute({ name: `delete ${condition.name}`, text, values: [...values, limit] });
+  };
+}
+
+/**
+ * Deletes on a database of several nodes, where a statement over shards can neither skip locked rows nor stop
+ * after some: deletes those up to the value that the last of them has in the order.
+ */
+async function deleteDistributed(queries: Queries, table: string, condition: Statement, limit: number) {
+  const [, filter, column] = /^([\s\S]*) ORDER BY (\w+)$/.exec(condition.text.trim())!;
+  const { name, values } = condition;
+  const [last] = await queries.query<{ at: unknown }>({
+    name: `last ${name}`,
+    text: `SELECT max(at) AS at FROM (
+      SELECT ${column} AS at FROM ${table} WHERE ${filter} ORDER BY ${column} LIMIT $${values.length + 1}) AS first`,
+    values: [...values, limit],
+  });
+  if (last!.at === null) return 0;
+  const text = `DELETE FROM ${table} WHERE ${filter} AND ${column} <= $${values.length + 1}`;
+  return queries.execute({ name: `distributed ${name}`, text, values: [...values, last!.at] });
 }
 
 /**

@@ -7,7 +7,7 @@ const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 10, 0, second));
 describe("groupUses", () => {
   it("writes the latest use of each key once, in a fixed order", async () => {
     const written: LatestUses[] = [];
-    const note = groupUses(async (uses) => {
+    const note = groupUses({ isDistributed: async () => false }, async (uses) => {
       written.push(uses);
       return [];
     });

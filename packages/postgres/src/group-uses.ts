@@ -1,5 +1,6 @@
-import { type Batcher, createBatcher } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
+import type { Postgres } from "./postgres.ts";
+import { createShardBatcher } from "./shards.ts";
 
 /** One use of an account's key. */
 export interface KeyUse {
@@ -24,9 +25,10 @@ const idOf = ({ accountId, key }: KeyUse): string => `${accountId} ${key.algorit
  * which is the result of all uses of its key. `waitMs`: see createBatcher.
  */
 export function groupUses<R = void>(
+  postgres: Pick<Postgres, "isDistributed">,
   write: (uses: LatestUses) => Promise<readonly R[]>,
   waitMs?: number,
-): Batcher<KeyUse, R> {
+): (use: KeyUse) => Promise<R> {
   async function record(uses: readonly KeyUse[]): Promise<R[]> {
     const latest = new Map<string, KeyUse>();
     for (const use of uses) {
@@ -44,5 +46,5 @@ export function groupUses<R = void>(
     const resultOf = new Map(sorted.map((use, i) => [idOf(use), results[i] as R]));
     return uses.map((use) => resultOf.get(idOf(use)) as R);
   }
-  return createBatcher(record, undefined, waitMs);
+  return createShardBatcher(postgres, ({ accountId }) => accountId, record, undefined, waitMs);
 }

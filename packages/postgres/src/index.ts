@@ -1,3 +1,4 @@
+export { claimRows } from "./claim.ts";
 export {
   DatabaseRestoredError,
   openDatabaseMark,
@@ -12,4 +13,5 @@ export type { PoolOptions } from "./pool.ts";
 export { openPostgres, type Postgres, type Queries, queriesIn } from "./postgres.ts";
 export { createPrismaAdapter } from "./prisma-adapter.ts";
 export { createRecentReads, type RecentReads } from "./recent-reads.ts";
+export { createShardBatcher } from "./shards.ts";
 export { type Statement, sql, sqlFile } from "./statement.ts";

@@ -1,5 +1,6 @@
 import type { Watched } from "@countersign/core";
 import pg from "pg";
+import { isDistributed } from "./distributed.ts";
 import { createPool, type PoolOptions } from "./pool.ts";
 import { adapterOn } from "./prisma-adapter.ts";
 import type { Statement } from "./statement.ts";
@@ -29,6 +30,11 @@ export interface Postgres extends Queries {
    * After `timeoutMs` (default 5,000) its connection is closed, so that it cannot be committed any more.
    */
   transaction<T>(work: (tx: Queries) => Promise<T>, timeoutMs?: number): Promise<T>;
+  /**
+   * Returns whether its tables are on several nodes (Citus). Then a statement names the key of one shard: see
+   * docs/scaling.md.
+   */
+  isDistributed(): Promise<boolean>;
   /** For `new PrismaClient({ adapter })`: a client that shares the connections. */
   readonly adapter: ReturnType<typeof adapterOn>;
   /** Counts its connections, and the work that waits for one. */
@@ -57,6 +63,7 @@ export function openPostgres(databaseUrl: string | Watched<string>, options: Poo
   return {
     ...queriesOn(pool),
     transaction: (work, timeoutMs = 5_000) => inTransaction(pool, work, timeoutMs),
+    isDistributed: distributionOf(pool),
     adapter: adapterOn(pool),
     connections: () => ({
       total: pool.totalCount,
@@ -65,6 +72,18 @@ export function openPostgres(databaseUrl: string | Watched<string>, options: Poo
       waiting: pool.waitingCount,
     }),
     close: () => pool.end(),
+  };
+}
+
+/** Returns a function that asks a database once whether it has several nodes. */
+function distributionOf(pool: pg.Pool): () => Promise<boolean> {
+  let answer: Promise<boolean> | undefined;
+  return () => {
+    answer ??= isDistributed(queriesOn(pool)).catch((error: unknown) => {
+      answer = undefined;
+      throw error;
+    });
+    return answer;
   };
 }
 

@@ -5,5 +5,5 @@ SELECT id, account_id AS "accountId", app_id AS "appId", app_name AS "appName",
   created_at AS "createdAt", last_used_at AS "lastUsedAt", expires_at AS "expiresAt",
   refresh_id AS "refreshId", refresh_expires_at AS "refreshExpiresAt",
   previous_refresh_id AS "previousRefreshId", rotated_at AS "rotatedAt", proof_required AS "proofRequired", scope
-FROM session WHERE id = ANY(:ids::uuid[]) AND ended_at IS NULL
+FROM session WHERE account_id = ANY(:accountIds::uuid[]) AND id = ANY(:ids::uuid[]) AND ended_at IS NULL
 FOR UPDATE SKIP LOCKED

@@ -13,5 +13,5 @@ marked AS (
       AND held.device_registered_at IS NOT NULL THEN coalesce(held.completed_at, :now::timestamptz) END
   FROM held WHERE s.account_id = held.account_id AND s.chain_name = held.chain_name
   RETURNING held.completed_at IS NULL AND s.completed_at IS NOT NULL AS completes)
-INSERT INTO outbox (id, subject, payload, created_at)
-SELECT :eventId::uuid, :subject, :payload, :now FROM marked WHERE completes
+INSERT INTO outbox (id, subject, payload, created_at, account_id)
+SELECT :eventId::uuid, :subject, :payload, :now, :accountId::uuid FROM marked WHERE completes

@@ -8,14 +8,12 @@ WITH page AS MATERIALIZED (
       AND (bucket, position, kind, subject) > (:bucket::int, :position::bigint, :kind::text, :subject::text)
     ORDER BY bucket, position, kind, subject LIMIT :most::int)
   UNION ALL
-  (SELECT e.* FROM unnest(string_to_array(:since::text, ',')::bigint[]) WITH ORDINALITY AS s(since, number)
+  (SELECT t.bucket, t.position, t.kind, t.subject, t.active, t.until
+    FROM unnest(string_to_array(:since::text, ',')::bigint[]) WITH ORDINALITY AS s(since, number)
     JOIN token_state_head AS h ON h.bucket = s.number - 1 AND h.position > s.since
-    CROSS JOIN LATERAL (
-      SELECT bucket, position, kind, subject, active, until FROM token_state_entry AS t
-      WHERE t.bucket = h.bucket AND t.position > s.since AND (t.bucket, t.position, t.kind, t.subject)
-        > (:bucket::int, :position::bigint, :kind::text, :subject::text)
-      ORDER BY t.position, t.kind, t.subject LIMIT :most::int) AS e
-    ORDER BY h.bucket, e.position, e.kind, e.subject LIMIT :most::int)),
+    JOIN token_state_entry AS t ON t.bucket = h.bucket AND t.position > s.since
+    WHERE (t.bucket, t.position, t.kind, t.subject) > (:bucket::int, :position::bigint, :kind::text, :subject::text)
+    ORDER BY t.bucket, t.position, t.kind, t.subject LIMIT :most::int)),
 last AS (
   SELECT bucket, position, kind, subject FROM page
   ORDER BY bucket DESC, position DESC, kind DESC, subject DESC LIMIT 1)

@@ -5,8 +5,8 @@ WITH use AS (
     AS u(account_id, algorithm, public_key, used_at, at)),
 touched AS (
   UPDATE device AS d SET last_used_at = use.used_at FROM use
-  WHERE d.account_id = use.account_id AND d.algorithm = use.algorithm AND d.public_key = use.public_key
-    AND d.removed_at IS NULL AND d.last_used_at < use.used_at)
-SELECT (SELECT max(d.created_at) FROM device AS d WHERE d.account_id = use.account_id
+  WHERE d.account_id = ANY(:accountIds::uuid[]) AND d.account_id = use.account_id AND d.algorithm = use.algorithm
+    AND d.public_key = use.public_key AND d.removed_at IS NULL AND d.last_used_at < use.used_at)
+SELECT (SELECT max(d.created_at) FROM device AS d WHERE d.account_id = ANY(:accountIds::uuid[]) AND d.account_id = use.account_id
     AND d.algorithm = use.algorithm AND d.public_key = use.public_key AND d.removed_at IS NULL) AS "registeredAt"
 FROM use ORDER BY at

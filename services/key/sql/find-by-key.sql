@@ -7,7 +7,7 @@ SELECT q.at::int AS at, r.id, r.account_id AS "accountId", r.chain_name AS "chai
 FROM unnest(:accountIds::uuid[], :chainNames::text[], :algorithms::text[], :publicKeys::text[]) WITH ORDINALITY
   AS q(account_id, chain_name, algorithm, public_key, at)
 JOIN registration AS r ON r.account_id = q.account_id AND r.chain_name = q.chain_name
-WHERE r.revoked_at IS NULL
+WHERE r.account_id = ANY(:accountIds::uuid[]) AND r.revoked_at IS NULL
   AND ((account_algorithm = q.algorithm AND account_key = q.public_key)
     OR (device_algorithm = q.algorithm AND device_key = q.public_key))
 ORDER BY created_at, id

@@ -18,7 +18,7 @@ WITH counted AS (
   FROM unnest(:accountIds::uuid[], :counts::int[]) AS t(id, added)
   ON CONFLICT (account_id, minute) DO UPDATE SET count = c.count + EXCLUDED.count
   RETURNING count),
-asked AS (
+asked AS MATERIALIZED (
   SELECT * FROM json_to_recordset(:asked::json) AS t(
     chain_name text, proposal text, reference_block text, count int, computation bigint, fees bigint, budgets text[])
   WHERE NOT coalesce((
@@ -45,7 +45,7 @@ reserved AS (
     added_count = greatest(r.count, EXCLUDED.count) - r.count,
     added_computation = greatest(r.computation, EXCLUDED.computation) - r.computation,
     added_fees = greatest(r.fees, EXCLUDED.fees) - r.fees,
-    renewed_at = now(), seen_height = NULL, settled_at = NULL
+    renewed_at = EXCLUDED.renewed_at, seen_height = NULL, settled_at = NULL
   WHERE EXCLUDED.reference_block <> r.reference_block
     OR EXCLUDED.count > r.count OR EXCLUDED.computation > r.computation OR EXCLUDED.fees > r.fees
   RETURNING chain_name, count, computation, fees, budgets, previous_budgets, added_count, added_computation, added_fees),

@@ -29,7 +29,7 @@ interface WorkerStack {
  * Vitest's global set-up of the `e2e` project: real stacks, on free ports, with state that is thrown away.
  * Each of vitest's workers has one of its own, started when the worker asks for it: its files run on it one
  * after the other. Their services connect to Postgres through the PgBouncer that CS_TEST_PGBOUNCER names, if
- * any.
+ * any; or to the Citus whose folder CS_TEST_CITUS names.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "countersign-e2e-"));
@@ -102,8 +102,12 @@ async function start(stateDir: string, worker: string): Promise<RunningStack> {
   try {
     const say = (line: string) => console.log(`stack ${worker}: ${line}`);
     const pgbouncer = process.env.CS_TEST_PGBOUNCER;
+    const home = process.env.CS_TEST_CITUS;
+    // The services of one stack connect to all nodes, and those of the next one to others.
+    const citus = home ? { home, firstNode: Number(worker) } : undefined;
     const apps = localApps([TEST_APP, TEST_PHONE_APP]);
-    return await startStack({ stateDir, freePorts: true, throwAway: true, webWallet: true, apps, pgbouncer, say });
+    const common = { stateDir, freePorts: true, throwAway: true, webWallet: true, apps, say };
+    return await startStack({ ...common, pgbouncer, citus });
   } catch (error) {
     // Logs of a stack that did not start are what one wants to read: they stay, the rest goes.
     const kept = join(root, ".local", "failed-stack");

@@ -30,12 +30,17 @@ export async function leaseHeight(
   { owner, now, until }: Lease,
   begin: bigint,
 ): Promise<bigint | undefined> {
-  const [row] = await prisma.$queryRaw<{ height: bigint }[]>`
-    INSERT INTO ${Prisma.raw(table)} AS w (chain_name, height, lease_owner, lease_until)
-    VALUES (${chainName}, ${begin}, ${owner}::uuid,
-      now() + ${until.getTime() - now.getTime()} * interval '1 millisecond')
-    ON CONFLICT (chain_name) DO UPDATE SET lease_owner = EXCLUDED.lease_owner, lease_until = EXCLUDED.lease_until
-    WHERE w.lease_owner = EXCLUDED.lease_owner OR w.lease_until < now()
+  const leaseMs = until.getTime() - now.getTime();
+  // Not one statement with ON CONFLICT: on a database of several nodes that cannot compare with now().
+  const [held] = await prisma.$queryRaw<{ height: bigint }[]>`
+    UPDATE ${Prisma.raw(table)} SET lease_owner = ${owner}::uuid,
+      lease_until = now() + ${leaseMs} * interval '1 millisecond'
+    WHERE chain_name = ${chainName} AND (lease_owner = ${owner}::uuid OR lease_until < now())
     RETURNING height`;
+  if (held) return held.height;
+  const [row] = await prisma.$queryRaw<{ height: bigint }[]>`
+    INSERT INTO ${Prisma.raw(table)} (chain_name, height, lease_owner, lease_until)
+    VALUES (${chainName}, ${begin}, ${owner}::uuid, now() + ${leaseMs} * interval '1 millisecond')
+    ON CONFLICT (chain_name) DO NOTHING RETURNING height`;
   return row?.height;
 }

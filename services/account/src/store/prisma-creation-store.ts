@@ -65,10 +65,15 @@ export function prismaCreationStore(prisma: PrismaClient, options: CreationStore
   return {
     assign: (chainName, { owner, now, until }: Lease) =>
       prisma.$transaction(async (tx) => {
-        const waiting = await tx.$queryRaw<{ account_id: string; batch_limit: number }[]>`
-          SELECT account_id, batch_limit FROM deployment
-          WHERE state = 'queued' AND chain_name = ${chainName}
-          ORDER BY batch_limit, queued_at LIMIT ${MAX_ACCOUNTS_PER_CREATION} FOR UPDATE SKIP LOCKED`;
+        // One assignment of a chain at a time: two would choose the same deployments.
+        await tx.$executeRaw`
+          SELECT 1 FROM proposal_key WHERE chain_name = ${chainName} ORDER BY key_index LIMIT 1 FOR UPDATE`;
+        const waiting = await tx.deployment.findMany({
+          where: { state: "queued", chainName },
+          orderBy: [{ batchLimit: "asc" }, { queuedAt: "asc" }],
+          select: { accountId: true, batchLimit: true },
+          take: MAX_ACCOUNTS_PER_CREATION,
+        });
         const [first] = waiting;
         if (!first) return undefined;
         const [key] = await tx.$queryRaw<{ key_index: number }[]>`
@@ -76,16 +81,16 @@ export function prismaCreationStore(prisma: PrismaClient, options: CreationStore
           ORDER BY key_index LIMIT 1 FOR UPDATE SKIP LOCKED`;
         if (!key) return undefined;
         // The smallest limit comes first: halves of a failed batch stay separate from other deployments.
-        const accountIds = waiting
-          .filter((each) => each.batch_limit === first.batch_limit)
-          .slice(0, first.batch_limit)
-          .map((each) => each.account_id);
-        const row = await tx.creation.create({
+        const chosen = waiting
+          .filter((each) => each.batchLimit === first.batchLimit)
+          .slice(0, first.batchLimit)
+          .map((each) => each.accountId);
+        const { id } = await tx.creation.create({
           data: {
             id: uuidv7({ now: () => now }),
             chainName,
             keyIndex: key.key_index,
-            accountIds,
+            accountIds: [],
             serverKeys: [],
             state: "assigned",
             leaseOwner: owner,
@@ -95,13 +100,20 @@ export function prismaCreationStore(prisma: PrismaClient, options: CreationStore
         });
         await tx.proposalKey.update({
           where: { chainName_keyIndex: { chainName, keyIndex: key.key_index } },
-          data: { creationId: row.id },
+          data: { creationId: id },
         });
-        await tx.deployment.updateMany({
-          where: { chainName, accountId: { in: accountIds } },
-          data: { state: "assigned", creationId: row.id },
+        const assigned = await tx.deployment.updateManyAndReturn({
+          where: { chainName, accountId: { in: chosen }, state: "queued" },
+          data: { state: "assigned", creationId: id },
+          select: { accountId: true },
         });
-        return toCreation(tx, row);
+        // A deployment may have been cancelled meanwhile.
+        const accountIds = assigned.map(({ accountId }) => accountId);
+        if (accountIds.length > 0)
+          return toCreation(tx, await tx.creation.update({ where: { id }, data: { accountIds } }));
+        await tx.proposalKey.updateMany({ where: { creationId: id }, data: { creationId: null } });
+        await tx.creation.delete({ where: { id } });
+        return undefined;
       }),
 
     takeOver: ({ owner, now, until }) =>

@@ -85,7 +85,7 @@ describe("sign-ins at once", () => {
     const counting: Postgres = {
       ...postgres,
       query: (statement) => {
-        if (statement.text.includes("begin_sessions")) transactions += 1;
+        if (statement.text.includes("begin_each_session")) transactions += 1;
         return postgres.query(statement);
       },
     };
@@ -127,7 +127,7 @@ it("events of sign-ins and refreshes that share a transaction are in the traces 
     const each = <T>(work: (session: Session, i: number) => Promise<T>) =>
       Promise.all(later.map((session, i) => inTrace(traces.get(session.accountId)!, () => work(session, i))));
     await each((session, i) => replicas[0]!.succeed(challenges[i]!, session, ""));
-    await each(({ id }) => sessionStore.update(id, () => ({ end: "signed-out", result: 0 }), now, ""));
+    await each((session) => sessionStore.update(session, () => ({ end: "signed-out", result: 0 }), now, ""));
   });
   for (const { accountId } of sessions) {
     const rows = await prisma.outbox.findMany({ where: { subject: { contains: accountId } }, orderBy: { id: "asc" } });

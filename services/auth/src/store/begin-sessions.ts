@@ -1,5 +1,5 @@
-import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
-import { type Postgres, type Queries, sql } from "@countersign/postgres";
+import { AppError, activeTrace, type TraceParent } from "@countersign/core";
+import { createShardBatcher, type Postgres, type Queries, sql } from "@countersign/postgres";
 import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
 import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
 import { sessionCreatedRow, sessionReplacedRow } from "./events.ts";
@@ -69,11 +69,11 @@ function toMember({ session, challenge, counter, ...request }: SessionStart): ob
 
 /**
  * Begins sessions of different accounts. Leaves out accounts that another transaction has locked, and those
- * without a row of `account_access` yet. See the migration of `begin_sessions`.
+ * without a row of `account_access` yet. See the migration of `begin_each_session`.
  */
 async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
   const rows = await on.query<{ session_id: string; outcome: SessionOutcome }>(sql`
-    SELECT session_id, outcome FROM begin_sessions(${JSON.stringify(starts.map(toMember))}::json,
+    SELECT session_id, outcome FROM begin_each_session(${JSON.stringify(starts.map(toMember))}::json,
       ${MAX_WRONG_ANSWERS}::int, ${ENDED_MS}::float8 * interval '1 ms', ${LAST_TOKEN_MS}::float8 * interval '1 ms')`);
   return new Map(rows.map(({ session_id, outcome }) => [session_id, outcome]));
 }
@@ -101,12 +101,14 @@ export async function beginSessionIn(tx: Queries, session: Session, requestId: s
  */
 export function sessionBeginner(postgres: Postgres): (start: Omit<SessionStart, "trace">) => Promise<SessionOutcome> {
   const alone = (start: SessionStart) => postgres.transaction((tx) => beginAlone(tx, start));
-  const together = createBatcher<SessionStart, SessionOutcome | Promise<SessionOutcome>>(async (starts) => {
+  const accountOf = ({ session }: SessionStart) => session.accountId;
+  const begin = async (starts: readonly SessionStart[]): Promise<(SessionOutcome | Promise<SessionOutcome>)[]> => {
     // A map keeps the last entry of a key: of the reversed list, the first session of each account.
     const first = new Map(starts.toReversed().map((start) => [start.session.accountId, start]));
     const outcomes = await beginFree(postgres, [...first.values()]);
     // A promise for an account that was left out: its caller waits for the lock, the batch does not.
     return starts.map((start) => outcomes.get(start.session.id) ?? alone(start));
-  });
+  };
+  const together = createShardBatcher(postgres, accountOf, begin);
   return async (start) => together({ ...start, trace: activeTrace() });
 }

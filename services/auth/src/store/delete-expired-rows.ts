@@ -6,6 +6,16 @@ const DAY_MS = 24 * HOUR_MS;
 const ENDED_SESSION_MS = 7 * DAY_MS;
 
 const deleteSessions = sqlFile(new URL("../../sql/delete-sessions.sql", import.meta.url));
+const deleteSession = sqlFile(new URL("../../sql/delete-session.sql", import.meta.url));
+
+/** Deletes sessions one by one: on a database of several nodes each is on the shard of its account. */
+async function deleteEach(postgres: Postgres, before: Date, limit: number): Promise<number> {
+  const ended = await postgres.query<{ account_id: string; id: string }>(sql`
+    SELECT account_id, id FROM session WHERE coalesce(ended_at, expires_at) < ${before}::timestamptz
+    ORDER BY coalesce(ended_at, expires_at) LIMIT ${limit}::int`);
+  for (const { account_id: accountId, id } of ended) await postgres.execute(deleteSession({ accountId, id, before }));
+  return ended.length;
+}
 
 /**
  * Deletes rows that cannot matter any more. Returns whether some are left. Every replica may do it: it is
@@ -15,6 +25,7 @@ export function deleteExpiredRows(postgres: Postgres) {
   const sessions =
     (before: Date): DeleteBatch =>
     async (limit) => {
+      if (await postgres.isDistributed()) return deleteEach(postgres, before, limit);
       const [row] = await postgres.query<{ deleted: number }>(deleteSessions({ before, limit }));
       return row!.deleted;
     };

@@ -59,8 +59,8 @@ export const publishSessionEnded = async (
   const payload = { sessionEnded: { sessionId, cause } };
   const { id, ...row } = authEventRow("session-ended", { accountId, ...context }, payload);
   await tx.execute(sql`
-    INSERT INTO outbox (id, subject, payload, created_at)
-    VALUES (${id}::uuid, ${row.subject}, ${row.payload}, ${row.createdAt})`);
+    INSERT INTO outbox (id, subject, payload, created_at, account_id)
+    VALUES (${id}::uuid, ${row.subject}, ${row.payload}, ${row.createdAt}, ${accountId}::uuid)`);
 };
 
 export const publishAccountFrozen = (

@@ -1,5 +1,5 @@
-import { AppError, createBatcher, isAppError } from "@countersign/core";
-import { type Postgres, sql } from "@countersign/postgres";
+import { AppError, isAppError } from "@countersign/core";
+import { createShardBatcher, type Postgres, type Statement, sql } from "@countersign/postgres";
 import { LRUCache } from "lru-cache";
 import type { Limit } from "../domain/limit.ts";
 import { networksOf } from "./client-networks.ts";
@@ -21,24 +21,41 @@ interface Row {
 /** Counts a request. Errors: RateLimited. */
 export type Count = (request: Counted) => Promise<void>;
 
+/** Requests of one key are one row of VALUES, which a database of several nodes sends to the key's node. */
+function countStatement(requests: readonly Counted[], now: number): Statement {
+  const [{ key }] = requests as [Counted];
+  if (requests.every((each) => each.key === key)) {
+    const seconds = Math.max(...requests.map((each) => each.seconds));
+    return sql`
+      INSERT INTO rate_limit AS l (key, points, expire)
+      VALUES (${key}, ${requests.length}::int, ${now + 1000 * seconds}::bigint)
+      ON CONFLICT (key) DO UPDATE SET
+        points = EXCLUDED.points + CASE WHEN l.expire > ${now}::bigint THEN l.points ELSE 0 END,
+        expire = CASE WHEN l.expire > ${now}::bigint THEN l.expire ELSE EXCLUDED.expire END
+      RETURNING key, points, expire`;
+  }
+  // Rows are locked in the order of their keys, so that replicas do not deadlock.
+  return sql`
+    INSERT INTO rate_limit AS l (key, points, expire)
+    SELECT key, count(*), ${now}::bigint + 1000 * max(seconds)
+    FROM unnest(${requests.map((each) => each.key)}::text[], ${requests.map((each) => each.seconds)}::int[]) AS r(key, seconds)
+    GROUP BY key ORDER BY key
+    ON CONFLICT (key) DO UPDATE SET
+      points = EXCLUDED.points + CASE WHEN l.expire > ${now}::bigint THEN l.points ELSE 0 END,
+      expire = CASE WHEN l.expire > ${now}::bigint THEN l.expire ELSE EXCLUDED.expire END
+    RETURNING key, points, expire`;
+}
+
 /**
  * Returns a function that counts in the database for all replicas. Requests that arrive during a statement
  * share the next one: many behind one address would otherwise wait for one row, each for the others. Errors:
  * RateLimited.
  */
 export function createCounter(postgres: Postgres): Count {
-  const count = createBatcher<Counted, AppError | undefined>(async (requests) => {
+  const keyOf = ({ key }: Counted) => key;
+  const count = createShardBatcher(postgres, keyOf, async (requests): Promise<(AppError | undefined)[]> => {
     const now = Date.now();
-    // Rows are locked in the order of their keys, so that replicas do not deadlock.
-    const rows = await postgres.query<Row>(sql`
-      INSERT INTO rate_limit AS l (key, points, expire)
-      SELECT key, count(*), ${now}::bigint + 1000 * max(seconds)
-      FROM unnest(${requests.map(({ key }) => key)}::text[], ${requests.map(({ seconds }) => seconds)}::int[]) AS r(key, seconds)
-      GROUP BY key ORDER BY key
-      ON CONFLICT (key) DO UPDATE SET
-        points = EXCLUDED.points + CASE WHEN l.expire > ${now}::bigint THEN l.points ELSE 0 END,
-        expire = CASE WHEN l.expire > ${now}::bigint THEN l.expire ELSE EXCLUDED.expire END
-      RETURNING key, points, expire`);
+    const rows = await postgres.query<Row>(countStatement(requests, now));
     const counted = new Map(rows.map((row) => [row.key, row]));
     // A row counts all requests of its key: the last one of them is the last one counted.
     const refusals = requests.toReversed().map(({ key, points }) => {

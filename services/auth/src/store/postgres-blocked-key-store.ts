@@ -1,14 +1,24 @@
-import { createBatcher } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { type Postgres, sql } from "@countersign/postgres";
+import { createShardBatcher, type Postgres, sql } from "@countersign/postgres";
 import type { BlockedKeyStore } from "../domain/access/revoked-access.ts";
 import { toKey } from "./rows.ts";
 
 interface Row {
-  at: bigint;
-  left: boolean;
+  account_id: string;
+  /** Null in the row of an account that has left. */
   algorithm: string | null;
   public_key: string | null;
+  until: Date | null;
+}
+
+interface Asked {
+  readonly accountId: string;
+  readonly now: Date;
+}
+
+interface Found {
+  readonly left: boolean;
+  readonly keys: PublicKey[];
 }
 
 /**
@@ -16,24 +26,25 @@ interface Row {
  * account; requests that wait share a query.
  */
 export function postgresBlockedKeyStore(postgres: Postgres): BlockedKeyStore {
-  const find = createBatcher<{ accountId: string; now: Date }, { left: boolean; keys: PublicKey[] }>(
-    async (accounts) => {
-      const ids = accounts.map(({ accountId }) => accountId);
-      const times = accounts.map(({ now }) => now);
-      const rows = await postgres.query<Row>(sql`
-      SELECT at, l.account_id IS NOT NULL AS left, b.algorithm, b.public_key
-      FROM unnest(${ids}::uuid[], ${times}::timestamptz[]) WITH ORDINALITY AS a(account_id, now, at)
-      LEFT JOIN left_account AS l ON l.account_id = a.account_id
-      LEFT JOIN blocked_key AS b ON b.account_id = a.account_id AND (b.until IS NULL OR b.until > a.now)`);
-      const found = Map.groupBy(rows, ({ at }) => Number(at) - 1);
-      return accounts.map((_, i) => ({
-        left: found.get(i)!.some(({ left }) => left),
-        keys: found
-          .get(i)!
-          .flatMap((row) => (row.algorithm && row.public_key ? toKey(row.algorithm, row.public_key) : [])),
-      }));
-    },
-  );
+  const read = async (asked: readonly Asked[]): Promise<Found[]> => {
+    const ids = asked.map(({ accountId }) => accountId);
+    const rows = await postgres.query<Row>(sql`
+      SELECT account_id, algorithm, public_key, until FROM blocked_key WHERE account_id = ANY(${ids}::uuid[])
+      UNION ALL SELECT account_id, NULL, NULL, NULL FROM left_account WHERE account_id = ANY(${ids}::uuid[])`);
+    const found = Map.groupBy(rows, (row) => row.account_id);
+    return asked.map(({ accountId, now }) => {
+      const ofAccount = found.get(accountId) ?? [];
+      return {
+        left: ofAccount.some(({ algorithm }) => algorithm === null),
+        keys: ofAccount.flatMap(({ algorithm, public_key, until }) =>
+          algorithm !== null && public_key !== null && (until === null || until > now)
+            ? toKey(algorithm, public_key)
+            : [],
+        ),
+      };
+    });
+  };
+  const find = createShardBatcher(postgres, ({ accountId }: Asked) => accountId, read);
   return {
     blockedKeys: async (accountId, now) => (await find({ accountId, now })).keys,
     hasLeft: async (accountId) => (await find({ accountId, now: new Date(0) })).left,

@@ -1,6 +1,6 @@
-import { AppError, createBatcher } from "@countersign/core";
+import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { type Postgres, sql } from "@countersign/postgres";
+import { createShardBatcher, type Postgres, sql } from "@countersign/postgres";
 import type { Challenge, ChallengeStore } from "../domain/sign-in/ports.ts";
 import { MAX_WRONG_ANSWERS, sessionBeginner } from "./begin-sessions.ts";
 
@@ -45,20 +45,28 @@ const toChallenge = (row: Row): Challenge => ({
 /** Keeps challenges in Postgres. Requests that arrive while a statement runs share the next one. */
 export function postgresChallengeStore(postgres: Postgres): ChallengeStore {
   const begin = sessionBeginner(postgres);
-  const insert = createBatcher<Challenge, void>(async (challenges) => {
-    const rows = JSON.stringify(challenges.map(toColumns));
-    await postgres.execute(
-      sql`INSERT INTO challenge SELECT * FROM json_populate_recordset(NULL::challenge, ${rows}::json)`,
-    );
-    return [];
-  });
-  const find = createBatcher<string, Challenge | undefined>(async (data) => {
-    const rows = await postgres.query<Row>(sql`
+  const insert = createShardBatcher(
+    postgres,
+    ({ data }: Challenge) => data,
+    async (challenges): Promise<undefined[]> => {
+      const rows = JSON.stringify(challenges.map(toColumns));
+      await postgres.execute(
+        sql`INSERT INTO challenge SELECT * FROM json_populate_recordset(NULL::challenge, ${rows}::json)`,
+      );
+      return [];
+    },
+  );
+  const find = createShardBatcher(
+    postgres,
+    (data: string) => data,
+    async (data) => {
+      const rows = await postgres.query<Row>(sql`
       SELECT data, type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at
       FROM challenge WHERE data = ANY(${data}) AND attempts < ${MAX_WRONG_ANSWERS}`);
-    const found = new Map(rows.map((row) => [row.data, toChallenge(row)]));
-    return data.map((each) => found.get(each));
-  });
+      const found = new Map(rows.map((row) => [row.data, toChallenge(row)]));
+      return data.map((each) => found.get(each));
+    },
+  );
 
   return {
     insert: (challenge) => insert(challenge),

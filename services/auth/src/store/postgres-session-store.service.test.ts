@@ -19,7 +19,8 @@ describe("sessions", () => {
       read: async (token) => JSON.parse(token),
       issue: async ({ refreshId }) => ({ accessToken: "", refreshToken: refreshId }),
     });
-  const tokenOf = ({ id }: Session, refreshId: string) => JSON.stringify({ sessionId: id, refreshId });
+  const tokenOf = ({ id, accountId }: Session, refreshId: string) =>
+    JSON.stringify({ sessionId: id, accountId, refreshId });
 
   it("begins once, however often and in parallel; after a later sign-in it is over", async () => {
     const session = someSession();
@@ -86,8 +87,8 @@ describe("sessions", () => {
       },
     };
     const store = postgresSessionStore(prisma, counting);
-    const touch = ({ id }: Session) =>
-      store.update(id, (session) => ({ next: { ...session, proofRequired: true }, result: session.id }), now, "");
+    const touch = (touched: Session) =>
+      store.update(touched, (session) => ({ next: { ...session, proofRequired: true }, result: session.id }), now, "");
     const [locked, ...others] = started as [Session, ...Session[]];
     const unlock = Promise.withResolvers<void>();
     const isLocked = Promise.withResolvers<void>();
@@ -103,7 +104,7 @@ describe("sessions", () => {
     await holder;
     expect(await waiting).toBe(locked.id);
     expect(transactions).toBe(2);
-    expect(await store.update(someSession().id, () => ({ result: "live" }), now, "")).toBeUndefined();
+    expect(await store.update(someSession(), () => ({ result: "live" }), now, "")).toBeUndefined();
   });
 
   it("reuse ends the session, once, for everybody", async () => {
@@ -129,7 +130,7 @@ describe("sessions", () => {
       const refresh = refreshToken({
         sessions: sessions(),
         clock: new FixedClock(new Date(now.getTime() + 3_600_000)),
-        read: async () => ({ sessionId: session.id, refreshId: session.refreshId }),
+        read: async () => ({ sessionId: session.id, accountId: session.accountId, refreshId: session.refreshId }),
         issue: async (next) => {
           issued.push(next.authTime);
           return { accessToken: "", refreshToken: next.refreshId };
@@ -143,7 +144,7 @@ describe("sessions", () => {
 
   it("a refresh token of a session that is over answers SessionEnded, for any reason that ended it", async () => {
     const refresh = ({ id, refreshId }: Session) =>
-      refreshing()(JSON.stringify({ sessionId: id, refreshId }), new Uint8Array(), "");
+      refreshing()(tokenOf({ id, accountId } as Session, refreshId), new Uint8Array(), "");
     const signedOut = someSession();
     await sessions().begin(signedOut, "");
     await sessions().end(signedOut.accountId, { id: signedOut.id }, "signed-out", now, "");
@@ -230,7 +231,7 @@ describe("a new session of a device", () => {
       refreshToken({
         sessions: sessions(),
         clock,
-        read: async () => ({ sessionId: first.id, refreshId: first.refreshId }),
+        read: async () => ({ sessionId: first.id, accountId: first.accountId, refreshId: first.refreshId }),
         issue: async () => ({ accessToken: "", refreshToken: "" }),
       })("token", new Uint8Array(), ""),
     ).rejects.toMatchObject({ reason: "SessionEnded" });

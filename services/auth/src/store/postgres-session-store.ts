@@ -1,5 +1,5 @@
-import { activeTrace, createBatcher, type TraceParent } from "@countersign/core";
-import { type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
+import { activeTrace, type TraceParent } from "@countersign/core";
+import { createShardBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import type { EndCause, Session, SessionRequest, SessionStore } from "../domain/sessions/session.ts";
 import { beginSessionIn, ENDED_MS, lockAccess } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";
@@ -33,7 +33,7 @@ export async function endSessions(
     const { id, accountId } = session;
     const count = await tx.execute(sql`
       UPDATE session SET ended_at = ${now}::timestamptz, ended_cause = ${cause}
-      WHERE id = ${id}::uuid AND ended_at IS NULL`);
+      WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid AND ended_at IS NULL`);
     if (count === 0) continue;
     await publishSessionEnded(tx, session, cause, { now, ...request });
     ended.push({ kind: "session", accountId, subject: id, forMs: ENDED_MS });
@@ -45,6 +45,7 @@ export async function endSessions(
 /** A change of one session; `work` must not throw. */
 interface SessionUpdate {
   readonly id: string;
+  readonly accountId: string;
   readonly now: Date;
   readonly requestId: string;
   /** The request's own position: one transaction updates many sessions. */
@@ -55,8 +56,8 @@ interface SessionUpdate {
 const lockSessions = sqlFile(new URL("../../sql/lock-sessions.sql", import.meta.url));
 
 /** Writes what a refresh may change; a session's account, app, keys and scope stay what they were. */
-async function writeRefreshed(tx: Queries, sessions: Iterable<Session>): Promise<void> {
-  const rows = Array.from(sessions, (session) => ({
+async function writeRefreshed(tx: Queries, sessions: readonly Session[]): Promise<void> {
+  const rows = sessions.map((session) => ({
     id: session.id,
     last_used_at: session.lastUsedAt,
     refresh_id: session.refreshId,
@@ -66,11 +67,13 @@ async function writeRefreshed(tx: Queries, sessions: Iterable<Session>): Promise
     proof_required: session.proofRequired,
   }));
   if (rows.length === 0) return;
+  const accountIds = sessions.map(({ accountId }) => accountId);
   await tx.execute(sql`
     UPDATE session AS s SET last_used_at = n.last_used_at, refresh_id = n.refresh_id,
       refresh_expires_at = n.refresh_expires_at, previous_refresh_id = n.previous_refresh_id,
       rotated_at = n.rotated_at, proof_required = n.proof_required
-    FROM json_populate_recordset(NULL::session, ${JSON.stringify(rows)}::json) AS n WHERE s.id = n.id`);
+    FROM json_populate_recordset(NULL::session, ${JSON.stringify(rows)}::json) AS n
+    WHERE s.id = n.id AND s.account_id = ANY(${accountIds}::uuid[])`);
 }
 
 /**
@@ -78,7 +81,9 @@ async function writeRefreshed(tx: Queries, sessions: Iterable<Session>): Promise
  * whose session is live and not locked by another transaction.
  */
 async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): Promise<Map<SessionUpdate, unknown>> {
-  const rows = await tx.query<SessionRow>(lockSessions({ ids: updates.map(({ id }) => id) }));
+  const rows = await tx.query<SessionRow>(
+    lockSessions({ ids: updates.map(({ id }) => id), accountIds: updates.map(({ accountId }) => accountId) }),
+  );
   const live = new Map(rows.map((row) => [row.id, toSession(row)]));
   const refreshed = new Map<string, Session>();
   const ended: SessionEnd[] = [];
@@ -98,7 +103,7 @@ async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): P
       ended.push({ session, cause, now, requestId, trace });
     }
   }
-  await writeRefreshed(tx, refreshed.values());
+  await writeRefreshed(tx, [...refreshed.values()]);
   await endSessions(tx, ended);
   return results;
 }
@@ -110,13 +115,18 @@ async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): P
 function sessionUpdater(postgres: Postgres): (update: SessionUpdate) => Promise<unknown> {
   const alone = (update: SessionUpdate) =>
     postgres.transaction(async (tx) => {
-      await tx.execute(sql`SELECT FROM session WHERE id = ${update.id}::uuid FOR UPDATE`);
+      await tx.execute(sql`
+        SELECT FROM session WHERE account_id = ${update.accountId}::uuid AND id = ${update.id}::uuid FOR UPDATE`);
       return (await updateSessions(tx, [update])).get(update);
     });
-  return createBatcher<SessionUpdate, unknown>(async (updates) => {
-    const results = await postgres.transaction((tx) => updateSessions(tx, updates));
-    return updates.map((update) => (results.has(update) ? results.get(update) : alone(update)));
-  });
+  return createShardBatcher(
+    postgres,
+    ({ accountId }: SessionUpdate) => accountId,
+    async (updates): Promise<unknown[]> => {
+      const results = await postgres.transaction((tx) => updateSessions(tx, updates));
+      return updates.map((update) => (results.has(update) ? results.get(update) : alone(update)));
+    },
+  );
 }
 
 /** Returns whether the session's device has begun another one of its app since the request for this one. */
@@ -137,23 +147,24 @@ export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): 
     begin: (session, requestId, asked) =>
       postgres.transaction(async (tx) => {
         await lockAccess(tx, session.accountId);
-        const earlier = await tx.query(sql`SELECT id FROM session WHERE id = ${session.id}::uuid FOR UPDATE`);
+        const earlier = await tx.query(sql`
+          SELECT id FROM session WHERE account_id = ${session.accountId}::uuid AND id = ${session.id}::uuid FOR UPDATE`);
         if (earlier.length === 0) {
           if (asked && (await hasBegunSince(tx, session, asked))) return undefined;
           await beginSessionIn(tx, session, requestId);
           return session;
         }
-        const [live] = await tx.query<SessionRow>(lockSessions({ ids: [session.id] }));
+        const [live] = await tx.query<SessionRow>(lockSessions({ ids: [session.id], accountIds: [session.accountId] }));
         return live && toSession(live);
       }),
 
     async update<T>(
-      id: string,
+      { id, accountId }: { id: string; accountId: string },
       work: (session: Session) => { next?: Session; end?: EndCause; result: T },
       now: Date,
       requestId: string,
     ) {
-      return (await update({ id, work, now, requestId, trace: activeTrace() })) as T | undefined;
+      return (await update({ id, accountId, work, now, requestId, trace: activeTrace() })) as T | undefined;
     },
 
     async list(accountId, now) {

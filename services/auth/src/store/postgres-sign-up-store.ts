@@ -1,4 +1,4 @@
-import { type Postgres, sqlFile } from "@countersign/postgres";
+import { claimRows, type Postgres, sqlFile } from "@countersign/postgres";
 import { LRUCache } from "lru-cache";
 import type { IdentityStore } from "../domain/login.ts";
 import type {
@@ -95,7 +95,8 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
         const facts = await findFacts(tx, command, isNew ? undefined : accountId);
         const decision = decide(command, facts);
         if (decision.kind !== "begin" && decision.kind !== "resume") {
-          if (isNew) await tx.identity.delete({ where: { accountId } });
+          const { issuer, subject } = command.profile;
+          if (isNew) await tx.identity.delete({ where: { issuer_subject: { issuer, subject } } });
           return decision;
         }
         const saga = await writeSaga(tx, command, decision, accountId);
@@ -128,18 +129,18 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
       await prisma.signUp.updateMany({ where: { accountId, chainName, leaseUntil }, data: { leaseUntil: FAR_FUTURE } });
     },
 
-    leaseAbandoned: (now, leaseUntil, limit) =>
-      prisma.$transaction(async (tx) => {
-        const rows = await tx.$queryRaw<{ account_id: string; chain_name: string }[]>`
-          SELECT account_id, chain_name FROM sign_up WHERE completed_at IS NULL AND lease_until < ${now}
-          ORDER BY lease_until LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
-        return Promise.all(
-          rows.map(async ({ account_id: accountId, chain_name: chainName }) => {
-            const where = { accountId_chainName: { accountId, chainName } };
-            return toSaga(await tx.signUp.update({ where, data: { leaseUntil } }));
-          }),
-        );
-      }),
+    leaseAbandoned(now, leaseUntil, limit) {
+      const abandoned = { completedAt: null, leaseUntil: { lt: now } };
+      return claimRows(
+        limit,
+        (take) => prisma.signUp.findMany({ where: abandoned, orderBy: { leaseUntil: "asc" }, take }),
+        async ({ accountId, chainName }) => {
+          const where = { accountId, chainName, ...abandoned };
+          const [row] = await prisma.signUp.updateManyAndReturn({ where, data: { leaseUntil } });
+          return row && toSaga(row);
+        },
+      );
+    },
 
     async accountOf(issuer, subject) {
       const id = JSON.stringify([issuer, subject]);

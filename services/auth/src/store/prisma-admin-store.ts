@@ -39,8 +39,12 @@ async function requireAccount(tx: Tx, accountId: string): Promise<void> {
  * Locks an account's identity, as a request that leases a sign-up does: they come one after the other. First
  * of all locks.
  */
-const lockIdentity = (tx: Tx, accountId: string) =>
-  tx.$executeRaw`SELECT 1 FROM identity WHERE account_id = ${accountId}::uuid FOR UPDATE`;
+async function lockIdentity(tx: Tx, accountId: string): Promise<void> {
+  const identity = await tx.identity.findUnique({ where: { accountId }, select: { issuer: true, subject: true } });
+  if (!identity) return;
+  const { issuer, subject } = identity;
+  await tx.$executeRaw`SELECT 1 FROM identity WHERE issuer = ${issuer} AND subject = ${subject} FOR UPDATE`;
+}
 
 /** Deletes what auth has about a person; what stays has the account's id, keys and times. */
 async function erasePerson(tx: Tx, accountId: string, now: Date): Promise<number> {

@@ -76,7 +76,11 @@ describe("reading a refresh token", () => {
 
   it("distinguishes one that has expired from anything that never was one", async () => {
     const { refreshToken, accessToken } = await issue(session);
-    expect(await readRefreshToken(refreshToken)).toEqual({ sessionId: session.id, refreshId: session.refreshId });
+    expect(await readRefreshToken(refreshToken)).toEqual({
+      sessionId: session.id,
+      accountId: session.accountId,
+      refreshId: session.refreshId,
+    });
     clock.advance(REFRESH_TOKEN_MS);
     expect(await readRefreshToken(refreshToken)).toBe("expired");
     // Only for a token that auth signed it says so.

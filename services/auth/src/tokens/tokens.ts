@@ -154,9 +154,9 @@ export function createTokens({ keys, identityKeys, issuer, clock }: TokensOption
             requiredClaims: ["jti", "sid", "exp"],
           },
         );
-        const { sid, jti } = payload;
-        return typeof sid === "string" && isUuid(sid) && jti && isUuid(jti)
-          ? { sessionId: sid, refreshId: jti }
+        const { sub, sid, jti } = payload;
+        return typeof sid === "string" && isUuid(sid) && jti && isUuid(jti) && sub && isUuid(sub)
+          ? { sessionId: sid, accountId: sub, refreshId: jti }
           : undefined;
       } catch (error) {
         // jose checks the signature and every other claim before it looks at `exp`.

@@ -19,8 +19,8 @@ function finder(term: Term) {
     SELECT account_id FROM device WHERE id = ${term.text}::uuid
     UNION SELECT account_id FROM device WHERE account_id = ${term.text}::uuid
     UNION SELECT account_id FROM two_factor WHERE id = ${term.text}::uuid
-    UNION SELECT t.account_id FROM two_factor AS t JOIN two_factor_message AS m ON m.two_factor_id = t.id
-      WHERE m.message_id = ${term.text}::uuid LIMIT 20`;
+    UNION SELECT account_id FROM two_factor WHERE id IN (
+      SELECT two_factor_id FROM two_factor_message WHERE message_id = ${term.text}::uuid) LIMIT 20`;
 }
 
 /** Finds and describes accounts in device's database. */

@@ -53,7 +53,7 @@ const touchStatement = sqlFile(new URL("../../sql/touch-devices.sql", import.met
 
 /** Keeps devices in Postgres. Every sign-in notes the use of its device, without Prisma. */
 export function postgresDeviceStore(prisma: PrismaClient, postgres: Postgres): DeviceStore {
-  const touch = groupUses(async (uses) => {
+  const touch = groupUses(postgres, async (uses) => {
     const rows = await postgres.query<{ registeredAt: Date | null }>(touchStatement({ ...uses }));
     return rows.map(({ registeredAt }) => registeredAt ?? undefined);
   });

@@ -1,4 +1,4 @@
-import { deleteInBatches, deletionOf, lockAccount, queriesIn, sql } from "@countersign/postgres";
+import { claimRows, deleteInBatches, deletionOf, lockAccount, queriesIn, sql } from "@countersign/postgres";
 import type { AccountRequests, EventContext, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import type { TwoFactor } from "../domain/two-factor/two-factor.ts";
 import type { Step } from "../domain/two-factor/two-factor-state.ts";
@@ -26,14 +26,14 @@ function accountRequests(tx: Prisma.TransactionClient, accountId: string): Accou
     },
     async reopen(reopenedAt) {
       const values = { accountId, reopenedAt };
-      await tx.twoFactorReopening.upsert({ where: { accountId }, create: values, update: values });
+      await tx.twoFactorReopening.upsert({ where: { accountId }, create: values, update: { reopenedAt } });
     },
     async insert(request, context) {
       // ON CONFLICT DO NOTHING: an error would end the transaction.
       const { count } = await tx.twoFactor.createMany({ data: [toRow(request)], skipDuplicates: true });
       if (count === 0) return false;
-      const { id, messageId, message, requestedAt } = request;
-      await insertMessage(tx, id, messageId, message, requestedAt);
+      const { messageId, message, requestedAt } = request;
+      await insertMessage(tx, request, messageId, message, requestedAt);
       await tx.outbox.create({ data: twoFactorEventRow(request, request.status, context) });
       return true;
     },
@@ -42,12 +42,12 @@ function accountRequests(tx: Prisma.TransactionClient, accountId: string): Accou
 
 async function insertMessage(
   tx: Prisma.TransactionClient,
-  twoFactorId: string,
+  { id: twoFactorId, accountId }: Pick<TwoFactor, "id" | "accountId">,
   messageId: string,
   message: Uint8Array,
   createdAt: Date,
 ): Promise<void> {
-  const data = { messageId, twoFactorId, message: Uint8Array.from(message), createdAt };
+  const data = { messageId, twoFactorId, accountId, message: Uint8Array.from(message), createdAt };
   await tx.twoFactorMessage.create({ data });
 }
 
@@ -61,7 +61,7 @@ export async function takeStep(
   const data = changesOf(set);
   const [row] = await tx.twoFactor.updateManyAndReturn({ where: { id, ...whereOf(when) }, data });
   if (!row) return undefined;
-  if (set.messageId !== undefined) await insertMessage(tx, id, row.messageId, row.message, context.occurredAt);
+  if (set.messageId !== undefined) await insertMessage(tx, row, row.messageId, row.message, context.occurredAt);
   if (emit !== undefined) await tx.outbox.create({ data: twoFactorEventRow(row, emit, context) });
   return toTwoFactor(row);
 }
@@ -83,8 +83,8 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
       ),
 
     async find(accountId, id) {
-      const named = [{ id }, { messages: { some: { messageId: id } } }];
-      const row = await prisma.twoFactor.findFirst({ where: { accountId, OR: named } });
+      const message = await prisma.twoFactorMessage.findUnique({ where: { messageId: id } });
+      const row = await prisma.twoFactor.findUnique({ where: { id: message?.twoFactorId ?? id, accountId } });
       return row ? toTwoFactor(row) : undefined;
     },
 
@@ -131,14 +131,17 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
       return rows.map(toTwoFactor);
     },
 
-    async leaseUnconfirmed(now, until, limit) {
-      const leased = await prisma.$queryRaw<{ id: string }[]>`
-        UPDATE two_factor SET reconcile_at = ${until} WHERE id IN (
-          SELECT id FROM two_factor WHERE reconcile_at <= ${now}
-          ORDER BY reconcile_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ) RETURNING id::text`;
-      const rows = await prisma.twoFactor.findMany({ where: { id: { in: leased.map(({ id }) => id) } } });
-      return rows.map(toTwoFactor);
+    leaseUnconfirmed(now, until, limit) {
+      const due = { reconcileAt: { lte: now } };
+      return claimRows(
+        limit,
+        (take) => prisma.twoFactor.findMany({ where: due, orderBy: { reconcileAt: "asc" }, take }),
+        async ({ id, accountId }) => {
+          const where = { id, accountId, ...due };
+          const [row] = await prisma.twoFactor.updateManyAndReturn({ where, data: { reconcileAt: until } });
+          return row && toTwoFactor(row);
+        },
+      );
     },
 
     forget: (endedBefore) =>

@@ -1,6 +1,13 @@
-import { createBatcher } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { groupUses, lockAccount, type Postgres, queriesIn, sql, sqlFile } from "@countersign/postgres";
+import {
+  createShardBatcher,
+  groupUses,
+  lockAccount,
+  type Postgres,
+  queriesIn,
+  sql,
+  sqlFile,
+} from "@countersign/postgres";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
 import type { KeyKind, KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 import type { Prisma, PrismaClient, Registration as Row } from "./generated/client.ts";
@@ -53,7 +60,8 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
       await tx.registration.create({ data: toRow(registration) });
     },
     async update(registration) {
-      await tx.registration.update({ where: { id: registration.id, accountId }, data: toRow(registration) });
+      const { id, accountId: _unchanged, ...data } = toRow(registration);
+      await tx.registration.update({ where: { id, accountId }, data });
     },
     async remove(id) {
       await tx.registration.deleteMany({ where: { id, accountId } });
@@ -77,26 +85,34 @@ type KeyQuery = { accountId: string; chainName: string } & PublicKey;
 
 /** Keeps registrations in Postgres. Every sign-in finds its key twice and notes its use, without Prisma. */
 export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyStore {
-  const touch = groupUses(async ({ accountIds, algorithms, keys, usedAt }) => {
-    await postgres.execute(sql`
+  const touch = groupUses(
+    postgres,
+    async ({ accountIds, algorithms, keys, usedAt }) => {
+      await postgres.execute(sql`
       UPDATE registration AS t SET last_used_at = n.used_at
       FROM unnest(${accountIds}::uuid[], ${algorithms}::text[], ${keys}::text[], ${usedAt}::timestamptz[]) AS n(id, algorithm, key, used_at)
-      WHERE t.account_id = n.id AND t.account_algorithm = n.algorithm AND t.account_key = n.key AND t.revoked_at IS NULL
+      WHERE t.account_id = ANY(${accountIds}::uuid[]) AND t.account_id = n.id AND t.account_algorithm = n.algorithm AND t.account_key = n.key AND t.revoked_at IS NULL
         AND (t.last_used_at IS NULL OR t.last_used_at < n.used_at)`);
-    return [];
-  }, USES_MS);
-  const find = createBatcher<KeyQuery, Registration[]>(async (queries) => {
-    const rows = await postgres.query<Row & { at: number }>(
-      findByKey({
-        accountIds: queries.map(({ accountId }) => accountId),
-        chainNames: queries.map(({ chainName }) => chainName),
-        algorithms: queries.map(({ algorithm }) => algorithm),
-        publicKeys: queries.map(({ publicKey }) => publicKey),
-      }),
-    );
-    const found = Map.groupBy(rows, ({ at }) => at);
-    return queries.map((_, i) => (found.get(i + 1) ?? []).map(({ at: _at, ...row }) => toRegistration(row)));
-  });
+      return [];
+    },
+    USES_MS,
+  );
+  const find = createShardBatcher(
+    postgres,
+    ({ accountId }: KeyQuery) => accountId,
+    async (queries) => {
+      const rows = await postgres.query<Row & { at: number }>(
+        findByKey({
+          accountIds: queries.map(({ accountId }) => accountId),
+          chainNames: queries.map(({ chainName }) => chainName),
+          algorithms: queries.map(({ algorithm }) => algorithm),
+          publicKeys: queries.map(({ publicKey }) => publicKey),
+        }),
+      );
+      const found = Map.groupBy(rows, ({ at }) => at);
+      return queries.map((_, i) => (found.get(i + 1) ?? []).map(({ at: _at, ...row }) => toRegistration(row)));
+    },
+  );
   return {
     withAccount: (accountId, work) =>
       prisma.$transaction(

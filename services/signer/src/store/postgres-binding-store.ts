@@ -38,9 +38,9 @@ async function readBindings(postgres: Postgres, accountId: string): Promise<Bind
       b.server_key_version AS "serverKeyVersion", b.created_at AS "createdAt",
       coalesce((
         SELECT json_agg(json_build_object('index', v.server_key_index, 'version', v.server_key_version) ORDER BY v.server_key_version)
-        FROM binding_version v WHERE v.account_id = b.account_id AND v.chain_name = b.chain_name), '[]') AS later,
+        FROM binding_version v WHERE v.account_id = ${accountId}::uuid AND v.chain_name = b.chain_name), '[]') AS later,
       (SELECT max(r.server_key_version) FROM server_key_rotation r
-        WHERE r.account_id = b.account_id AND r.chain_name = b.chain_name) AS begun
+        WHERE r.account_id = ${accountId}::uuid AND r.chain_name = b.chain_name) AS begun
     FROM binding b WHERE b.account_id = ${accountId}::uuid ORDER BY b.created_at`);
   return rows.map(toBinding);
 }
@@ -74,6 +74,19 @@ export function postgresBindingStore(postgres: Postgres, reads = postgres): Post
     return findOne(accountId, chainName);
   };
 
+  /**
+   * Takes an address for an account, before its binding: of two accounts one gets the address, wherever their
+   * bindings are. False where another account has it.
+   */
+  const takeAddress = async ({ accountId, chainName, address }: Binding): Promise<boolean> => {
+    await postgres.execute(sql`
+      INSERT INTO bound_address (chain_name, address, account_id) VALUES (${chainName}, ${address}, ${accountId}::uuid)
+      ON CONFLICT DO NOTHING`);
+    const [holder] = await postgres.query<{ account_id: string }>(sql`
+      SELECT account_id FROM bound_address WHERE chain_name = ${chainName} AND address = ${address}`);
+    return holder!.account_id === accountId;
+  };
+
   return {
     ...known,
     findCurrent,
@@ -82,13 +95,16 @@ export function postgresBindingStore(postgres: Postgres, reads = postgres): Post
       const { accountId, chainName, address, serverKeyIndex, serverKeyVersion } = binding;
       const addressBound = { chainName, address };
       const event = eventRow("signer", "address-bound", { accountId, occurredAt: now, requestId }, { addressBound });
-      const inserted = await postgres.execute(sql`
+      const mayBind = (await findOne(accountId, chainName)) === undefined && (await takeAddress(binding));
+      const inserted = !mayBind
+        ? 0
+        : await postgres.execute(sql`
         WITH bound AS (
           INSERT INTO binding (account_id, chain_name, address, server_key_index, server_key_version, created_at)
           VALUES (${accountId}::uuid, ${chainName}, ${address}, ${serverKeyIndex}, ${serverKeyVersion}, ${now})
           ON CONFLICT DO NOTHING RETURNING 1)
-        INSERT INTO outbox (id, subject, payload, created_at)
-        SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt} FROM bound`);
+        INSERT INTO outbox (id, subject, payload, created_at, account_id)
+        SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt}, ${accountId}::uuid FROM bound`);
       if (inserted === 1) {
         known.forget(accountId);
         return binding;

@@ -27,18 +27,30 @@ export async function recordSequenceNumber(
 ): Promise<boolean> {
   const id = idOf(account, number);
   if (!id) return true;
-  const recorded = await queriesIn(tx).execute(
-    recordStatement({
-      ...id,
-      address: account.address,
-      sessionId,
-      limit,
-      openSince,
-      unfrozenAt: unfrozenAt ?? null,
-      signedAt,
-    }),
-  );
-  return recorded > 0;
+  if ((await countOpen(tx, account, id, { sessionId, openSince })) >= limit) return false;
+  const unfrozen = unfrozenAt ?? null;
+  await queriesIn(tx).execute(recordStatement({ ...id, sessionId, unfrozenAt: unfrozen, signedAt }));
+  return true;
+}
+
+/**
+ * Counts the session's other numbers that are not known to have executed: settled budgets show what did. Two
+ * statements, since the account's rows and the budgets may be on different nodes.
+ */
+async function countOpen(
+  tx: Prisma.TransactionClient,
+  { address }: Pick<Binding, "address">,
+  { accountId, chainName, keyIndex, number }: NonNullable<ReturnType<typeof idOf>>,
+  { sessionId, openSince }: Pick<SequenceNumberUse, "sessionId" | "openSince">,
+): Promise<number> {
+  const recent = { accountId, chainName, keyIndex, sessionId, number: { not: number }, signedAt: { gt: openSince } };
+  const rows = await tx.signedTemplate.findMany({ where: recent, select: { number: true } });
+  if (rows.length === 0) return 0;
+  const proposals = rows.map((row) => `${address}/${keyIndex}/${row.number}`);
+  const settled = await tx.budgetReservation.count({
+    where: { chainName, proposal: { in: proposals }, settledAt: { not: null } },
+  });
+  return rows.length - settled;
 }
 
 /** Keeps sequence numbers in Postgres: every replica voids the templates that any replica signed. */

@@ -26,7 +26,8 @@ export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
         const known = await tx.timeLock.findUnique({ where });
         if (known && known.requestHash === requestHash && isInEffect(known, startedAt)) return known;
         const started = succeeding(known, requested);
-        await tx.timeLock.upsert({ where, create: started, update: started });
+        const { accountId: _account, chainName: _chain, operation: _operation, ...changed } = started;
+        await tx.timeLock.upsert({ where, create: started, update: changed });
         await emit(tx, "time-lock-started", started, startedAt, requestId);
         return started;
       });

@@ -129,11 +129,9 @@ export const accounts: Rows = {
         const token = tokenOf(person);
         const other = tokenOf(await secondPhone(person));
         await exchange("freezeAccount", { token });
-        await query(
-          "auth",
-          "UPDATE frozen_account SET frozen_at = frozen_at - interval '1 day' WHERE account_id = $1",
-          [accountIdOf(person)],
-        );
+        const yesterday = new Date(Date.now() - 86_400_000);
+        const setTime = "UPDATE frozen_account SET frozen_at = $2 WHERE account_id = $1";
+        await query("auth", setTime, [accountIdOf(person), yesterday]);
         return exchange("unfreezeAccount", { token: other });
       },
       AccountUnderReview: seenIn("tests/e2e/chain-watch.test.ts"),

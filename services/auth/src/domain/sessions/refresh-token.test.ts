@@ -43,7 +43,7 @@ beforeEach(() => {
     read: async (token: string) => {
       if (token === "garbage") return undefined;
       if (token === "access-token") return "access-token" as const;
-      return token === "expired" ? ("expired" as const) : { sessionId, refreshId: token };
+      return token === "expired" ? ("expired" as const) : { sessionId, accountId: sessionId, refreshId: token };
     },
     issue: async (next: Session) => ({ accessToken: "", refreshToken: next.refreshId }),
   };

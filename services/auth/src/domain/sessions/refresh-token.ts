@@ -4,6 +4,7 @@ import { type Credentials, judgeRefresh, rotate, type Session, type SessionStore
 
 export interface RefreshTokenIds {
   readonly sessionId: string;
+  readonly accountId: string;
   readonly refreshId: string;
 }
 
@@ -55,7 +56,7 @@ export const refreshToken =
     if (ids === "expired") throw new AppError("SessionEnded");
     const now = clock.now();
     const verdict = await sessions.update<Verdict>(
-      ids.sessionId,
+      { id: ids.sessionId, accountId: ids.accountId },
       (session) => {
         accountFound(session.accountId);
         if (now >= session.refreshExpiresAt || now >= session.expiresAt) return { result: { error: "SessionEnded" } };

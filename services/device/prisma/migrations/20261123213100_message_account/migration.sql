@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "two_factor_message" ADD COLUMN     "account_id" UUID;
