@@ -16,7 +16,14 @@ test("the subject names service, account and event", () => {
     subject: `cs.v1.device.${input.accountId}.device-registered`,
     payload: Uint8Array.from(input.message),
     createdAt: input.createdAt,
+    accountId: input.accountId,
   });
+});
+
+test("an event of no account is on the shard of zeros", () => {
+  const { subject, accountId } = outboxRow({ ...input, accountId: "all" });
+  expect(subject).toBe("cs.v1.device.all.device-registered");
+  expect(accountId).toBe("00000000-0000-0000-0000-000000000000");
 });
 
 test.each(["", "a.b", "*", ">", "a b", "A", "-a"])("%j cannot be part of a subject", (part) => {
