@@ -33,7 +33,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: [`${sources}/**/*.test.ts`, "tests/{faults/proxy,models}/*.test.ts"],
+          include: [`${sources}/**/*.test.{ts,tsx}`, "tests/{faults/proxy,models}/*.test.ts"],
           exclude: [...exclude, "**/*.{service,long}.test.ts"],
           globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"],
           // Only against a test that hangs: some run a program, which takes its time on a busy machine.
@@ -74,7 +74,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude: [...exclude, "tests/{answers,api,deploy,docs,faults,models,native,operations,packages}/**"],
+          exclude: [...exclude, "tests/{answers,api,deploy,docs,faults,models,native,operations,packages,wallet}/**"],
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -144,6 +144,18 @@ export default defineConfig({
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 600_000,
           hookTimeout: 180_000,
+          maxWorkers: 1,
+        },
+      },
+      {
+        // `npm run test:wallet`: apps/wallet in Chromium.
+        test: {
+          name: "wallet",
+          include: ["tests/wallet/*.test.ts"],
+          exclude,
+          globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: 1,
         },
       },

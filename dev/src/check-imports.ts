@@ -11,7 +11,7 @@ export interface RefusedImport {
   readonly why: string;
 }
 
-const SOURCES = ["packages", "services", "gateway", "dev", "tests", "bench", "examples"];
+const SOURCES = ["packages", "services", "gateway", "dev", "tests", "bench", "examples", "apps"];
 
 /** Returns the imports below a directory that `import-rules.ts` forbids. */
 export async function checkImports(directory: string): Promise<RefusedImport[]> {

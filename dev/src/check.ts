@@ -42,7 +42,7 @@ export async function check(): Promise<void> {
   const steps: [string, () => Promise<unknown>][] = [
     ["generated code", generate],
     ["types (tsc)", () => run(bin("tsc"), ["-p", "tsconfig.json"])],
-    ["types of the example page (tsc)", () => run(bin("tsc"), ["-p", "examples/web-wallet"])],
+    ["types of the wallet (tsc)", () => run(bin("tsc"), ["-p", "apps/wallet"])],
     ["types of the documentation's site (tsc)", () => run(bin("tsc"), ["-p", "docs"])],
     ["lint and format (biome)", () => run(bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn"])],
     ["import rules (dev/src/import-rules.ts)", reportImports],

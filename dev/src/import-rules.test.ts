@@ -29,7 +29,8 @@ const allowed: [file: string, source: string][] = [
   ["packages/client/src/index.ts", 'import { parse } from "@countersign/keys";'],
   ["tests/e2e/allowed.test.ts", 'import { fake } from "../../services/signer/src/testing/fake.ts";'],
   ["tests/models/allowed.ts", 'import { rules } from "../../services/signer/src/policy/history-rules.ts";'],
-  ["examples/web-wallet/allowed.ts", 'import { CountersignClient } from "@countersign/client";'],
+  ["examples/by-hand/allowed.ts", 'import { CountersignClient } from "@countersign/client";'],
+  ["apps/wallet/src/allowed.ts", 'import { CountersignClient } from "@countersign/client";'],
   ["examples/expo/allowed.ts", 'import { AppState } from "react-native";'],
 ];
 
@@ -126,7 +127,9 @@ const refused: [rule: string, file: string, source: string][] = [
   ["gateway/http", "gateway/src/http/routes.ts", 'import { once } from "../routes/rpc.ts";'],
   ["gateway/routes", "gateway/src/routes/config.ts", 'import type { C } from "../config.ts";'],
   ["unlisted-folder", "services/key/src/helpers/a.ts", 'import { AppError } from "@countersign/core";'],
-  ["examples", "examples/web-wallet/rpc.ts", 'import { createRpcClient } from "@countersign/rpc";'],
+  ["apps", "apps/wallet/src/rpc.ts", 'import { createRpcClient } from "@countersign/rpc";'],
+  ["apps-in-browsers", "apps/wallet/src/node.ts", 'import { readFileSync } from "node:fs";'],
+  ["examples", "examples/by-hand/rpc.ts", 'import { createRpcClient } from "@countersign/rpc";'],
 ];
 
 /** Files that cases import and that are no cases. */
@@ -144,7 +147,7 @@ beforeAll(async () => {
     writeFileSync(file, source);
   };
   symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
-  for (const manifest of globSync("{*,{packages,services}/*}/package.json", { cwd: root })) {
+  for (const manifest of globSync("{*,{packages,services,apps}/*}/package.json", { cwd: root })) {
     mkdirSync(dirname(join(directory, manifest)), { recursive: true });
     copyFileSync(join(root, manifest), join(directory, manifest));
   }

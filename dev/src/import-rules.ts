@@ -1,7 +1,7 @@
 import type { IRegularForbiddenRuleType as Rule } from "dependency-cruiser";
 
 /** Test code may use development dependencies and libraries that its service must not. */
-const TESTS = ["\\.test\\.ts$", "/testing/"];
+const TESTS = ["\\.test\\.tsx?$", "/testing/"];
 /** Declared in the root's package.json for all tests. */
 const TEST_LIBRARIES = "^node_modules/(vitest|fast-check)/";
 /** Nothing of these folders runs in production. */
@@ -168,7 +168,8 @@ export const forbidden: Rule[] = [
     "declared-for-production",
     "Development dependencies are not installed in production.",
     { path: "^(packages|services|gateway|admin)/", pathNot: TOOLS },
-    { dependencyTypes: ["npm-dev"] },
+    // A peer dependency: the app brings it.
+    { dependencyTypes: ["npm-dev"], pathNot: "^node_modules/react/" },
   ),
   forbid(
     "by-package-name",
@@ -178,14 +179,14 @@ export const forbidden: Rule[] = [
   ),
   forbid(
     "no-tools",
-    "dev, tests, bench and examples have nothing that others share.",
+    "dev, tests, bench, examples and apps have nothing that others share.",
     { path: "^([^/]+)/" },
-    { path: ["^(dev|tests|bench|examples)/", "/@countersign/(dev|tests|bench)/"], pathNot: "^$1/" },
+    { path: ["^(dev|tests|bench|examples|apps)/", "/@countersign/(dev|tests|bench|wallet)/"], pathNot: "^$1/" },
   ),
   forbid(
     "no-test-code",
     "Production runs no test code.",
-    { path: "^(packages|services|gateway|admin|examples)/", pathNot: TOOLS },
+    { path: "^(packages|services|gateway|admin|examples|apps)/", pathNot: TOOLS },
     { path: [...TESTS, TEST_LIBRARIES] },
   ),
   forbid("other-service", "Services talk over gRPC and events.", { path: SERVICE }, { path: SERVICE, pathNot: "^$1/" }),
@@ -253,6 +254,16 @@ export const forbidden: Rule[] = [
     },
     {},
   ),
+  forbid(
+    "apps",
+    "Apps use what app developers install, and libraries of the browser; nothing of Node.",
+    { path: "^apps/[^/]+/src/" },
+    {
+      path: ["^(services|gateway|admin|packages|proto)/", "^node_modules/@countersign/"],
+      pathNot: "/@countersign/(client|fcl|flow|keys|react)/",
+    },
+  ),
+  forbid("apps-in-browsers", "Apps run in browsers.", { path: "^apps/[^/]+/src/" }, { dependencyTypes: ["core"] }),
   forbid(
     "examples",
     "Examples use what app developers install.",

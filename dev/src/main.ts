@@ -51,6 +51,9 @@ const commands: Command[] = [
     "Upgrades, rotations and restores: the tests that take longer than `npm test` may.",
     async (args) => (await import("./test-operations.ts")).testOperations(args),
   ),
+  suite("test:wallet", "The wallet in Chromium against the real stack; makes the README's screenshots.", async (args) =>
+    (await import("./test-wallet.ts")).testWallet(args),
+  ),
   suite(
     "test:packages",
     "Builds and packs the packages for app developers, installs them in an empty folder, and uses them there.",

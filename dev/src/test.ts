@@ -14,7 +14,8 @@ import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
 export async function test(args: string[]): Promise<number> {
   await prepareTests(args);
   if (namesProject(args)) return runVitest(args);
-  const longer = ["api", "deploy", "docs", "native", "operations", "packages"].map((name) => `--project=!${name}`);
+  const projects = ["api", "deploy", "docs", "native", "operations", "packages", "wallet"];
+  const longer = projects.map((name) => `--project=!${name}`);
   const namesFile = args.some((arg) => !arg.startsWith("-"));
   return runVitest([...longer, ...args], namesFile ? {} : { CS_TEST_LONG_FAULTS: "0" });
 }

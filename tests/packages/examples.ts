@@ -25,7 +25,7 @@ export const readmesOf = (app: string, packages: readonly string[]): Member[] =>
   packages.map((name) => {
     const specifier = `@countersign/${name}`;
     const readme = readFileSync(join(app, "node_modules", specifier, "README.md"), "utf8");
-    const examples = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block]) =>
+    const examples = [...readme.matchAll(/^```tsx?\n(.*?)^```$/gms)].map(([, block]) =>
       block!.replaceAll(/^export /gm, ""),
     );
     return { specifier, path: "README", kind: "value", doc: readme, examples };
@@ -58,6 +58,8 @@ export interface Program {
   readonly text: string;
   /** Whether it names nothing that is only declared: a service, a chain or a browser. */
   readonly runs: boolean;
+  /** Whether it is the body of a React component: hooks run nowhere else. */
+  readonly isComponent: boolean;
 }
 
 /** An example with one of these words needs a browser. */
@@ -93,9 +95,10 @@ export function programsOf(
       const compared = body.replaceAll(/^(.+); \/\/ => (.+)$/gm, "isEqual($1, $2);");
       const all = [...imports, ...explicit, 'import { deepEqual as isEqual } from "node:assert/strict";'];
       // In a block, where an example's own names may be those of imports.
-      const text = `${all.join("\n")}\n{\n${compared}\n}\n`;
-      const runs = !BROWSER.test(body) && ![...words].some((word) => declared.includes(word));
-      return { name: nameOf(member), text, runs };
+      const isComponent = member.specifier === "@countersign/react";
+      const text = `${all.join("\n")}\n${isComponent ? "export function Example() " : ""}{\n${compared}\n}\n`;
+      const runs = !isComponent && !BROWSER.test(body) && ![...words].some((word) => declared.includes(word));
+      return { name: nameOf(member), text, runs, isComponent };
     }),
   );
 }

@@ -13,7 +13,7 @@ import { membersOf, missingOf, programsOf, readmesOf } from "./examples.ts";
 
 /** The most that the whole client may be in a browser, gzipped. */
 const MAX_CLIENT_BYTES = 35_000;
-const PACKAGES = ["client", "fcl", "flow", "keys", "react-native", "testing"];
+const PACKAGES = ["client", "fcl", "flow", "keys", "react", "react-native", "testing"];
 /** Fewer examples, or fewer that run, were a fault of this test. */
 const MIN_EXAMPLES = 250;
 const MIN_RUNNING = 100;
@@ -76,7 +76,7 @@ beforeAll(async () => {
   await run(process.execPath, [join(root, "dev/src/main.ts"), "build:packages", "--out", built], root);
   cpSync(join(import.meta.dirname, "app"), app, { recursive: true });
   writeFileSync(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
-  installWarnings = await npmInstall([...tarballs(), "@types/node@24.19.2"]);
+  installWarnings = await npmInstall([...tarballs(), "@types/node@24.19.2", "@types/react@19.3.0"]);
 }, 180_000);
 afterAll(() => {
   server.close();
@@ -217,11 +217,12 @@ describe("the docstrings", () => {
     expect(programs.length).toBeGreaterThan(MIN_EXAMPLES);
     const examples = join(app, "examples");
     mkdirSync(examples);
-    const fileOf = (index: number) => join(examples, `${index}.ts`);
+    const fileOf = (index: number) => join(examples, `${index}.${programs[index]!.isComponent ? "tsx" : "ts"}`);
     for (const [index, { name, text }] of programs.entries()) writeFileSync(fileOf(index), `// ${name}\n${text}`);
     const compilerOptions = {
       ...{ strict: true, noEmit: true, target: "es2022", module: "nodenext", allowImportingTsExtensions: true },
       ...{ lib: ["es2024", "dom", "dom.iterable"], types: ["node"] },
+      jsx: "react-jsx",
     };
     writeFileSync(join(app, "tsconfig.examples.json"), JSON.stringify({ compilerOptions, include: ["examples"] }));
     await run(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.examples.json"]);

@@ -34,12 +34,12 @@ export const SERVER_APP_CLIENT = "server-app";
  */
 export const FOREIGN_CLIENT = { clientId: "foreign-app", redirectUri: "http://localhost/foreign-app/callback" };
 
-/** The client that the example page is. */
+/** The client that the wallet is. */
 export const WEB_WALLET_CLIENT = "web-wallet";
 
 /**
  * Returns the apps that the development provider knows; auth is configured with the same. `webWallet`: the
- * example page's address, where it is served.
+ * wallet's address, where it is served.
  */
 export function developmentClients(gateway: string, webWallet?: string): DevelopmentClient[] {
   const demo: DevelopmentClient = {
@@ -62,7 +62,7 @@ export function developmentClients(gateway: string, webWallet?: string): Develop
   const page: DevelopmentClient = {
     clientId: WEB_WALLET_CLIENT,
     appId: WEB_WALLET_CLIENT,
-    appName: "Web wallet",
+    appName: "Countersign Wallet",
     redirectUri: `${webWallet}/`,
     keyBinding: "required",
     confidential: false,

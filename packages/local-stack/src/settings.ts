@@ -17,7 +17,7 @@ export const portTable = {
   accountAdmin: { port: 6004, variable: "CS_PORT_ACCOUNT_ADMIN", who: "account (health and metrics)" },
   signerAdmin: { port: 6005, variable: "CS_PORT_SIGNER_ADMIN", who: "signer (health and metrics)" },
   identityProvider: { port: 9000, variable: "CS_PORT_IDENTITY_PROVIDER", who: "the identity provider" },
-  webWallet: { port: 8090, variable: "CS_PORT_WEB_WALLET", who: "the web wallet (example page)" },
+  webWallet: { port: 8090, variable: "CS_PORT_WEB_WALLET", who: "the wallet" },
   nats: { port: 4222, variable: "CS_PORT_NATS", who: "NATS" },
   postgres: { port: 54320, variable: "CS_PORT_POSTGRES", who: "Postgres" },
   flowRest: { port: 8888, variable: "CS_PORT_FLOW_REST", who: "the Flow emulator (REST)" },

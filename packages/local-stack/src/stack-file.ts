@@ -17,7 +17,7 @@ export interface Stack {
     issuer: string;
     clients: { clientId: string; redirectUri: string; appId: string; appName: string }[];
   };
-  /** The example page, where it is served. */
+  /** The wallet, where it is served. */
   webWallet?: string;
   chains: { chainName: string; accessNode: string; paymaster: string; creator: string }[];
   nats: string;

@@ -8,7 +8,7 @@ export interface StackOptions {
   freePorts: boolean;
   /** Starts again what dies by itself. Default: it is said, and stays dead. */
   autoRestart?: boolean;
-  /** Serves examples/web-wallet. */
+  /** Serves apps/wallet, built if need be. */
   webWallet?: boolean;
   /** Developers' own apps: may call the gateway, are clients of the provider, and have passkeys. */
   apps?: readonly LocalApp[];

@@ -31,6 +31,7 @@ import { startDatabases, startPooler } from "./start-databases.ts";
 import { entryPoint, startService } from "./start-service.ts";
 import { Supervisor, TIERS } from "./supervisor.ts";
 import { ensureTools } from "./tools.ts";
+import { ensureWallet } from "./web-wallet/build.ts";
 import { startWebWallet } from "./web-wallet.ts";
 
 export interface RunningStack {
@@ -135,6 +136,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(
     ([made]) => made.length > 0 && say(`generated ${made.join(", ")}`),
   );
+  const builtWallet = webWallet === undefined ? undefined : ensureWallet(say);
   const start = supervisor.starter(TIERS.infrastructure);
   const tools = ensureTools(say);
   const databases = startDatabases(options, ports.postgres, log("postgres"), start, restarts);
@@ -174,7 +176,15 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     return set;
   });
   // Each failure must be handled once, by the wait below, and never as an unhandled rejection.
-  const [postgres, , , , chain] = await Promise.all([databases, nats, identityProvider, emulator, network, generated]);
+  const [postgres, , , , chain] = await Promise.all([
+    databases,
+    nats,
+    identityProvider,
+    emulator,
+    network,
+    generated,
+    builtWallet,
+  ]);
 
   const natsUrl = `nats://127.0.0.1:${ports.nats}`;
   const databaseUrl = await startPooler(options, postgres, log("pgbouncer"), start, restarts);
@@ -204,12 +214,21 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     ),
   );
 
-  if (webWallet !== undefined) {
+  if (builtWallet !== undefined) {
+    const folder = await builtWallet;
     const { chainName, accessNode, paymaster } = chain;
     const network = { chainName, accessNode, paymaster: paymaster.address };
     const page = { gateway, issuer, clientId: WEB_WALLET_CLIENT, network };
     await restarts.begin("web-wallet", () =>
-      startWebWallet({ stateDir, port: ports.webWallet, page, logFile: log("web-wallet"), start }),
+      startWebWallet({
+        stateDir,
+        port: ports.webWallet,
+        folder,
+        page,
+        serviceKeyFile: files.flowServiceKey,
+        logFile: log("web-wallet"),
+        start,
+      }),
     );
   }
 

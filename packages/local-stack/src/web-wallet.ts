@@ -4,7 +4,7 @@ import { Failure } from "@countersign/build/fail.ts";
 import { type Child, logTail, type StartChild } from "./child.ts";
 import { waitFor } from "./wait.ts";
 
-/** The content of /config.json, which examples/web-wallet/wallet.ts reads. */
+/** The content of /config.json, which apps/wallet/src/config.ts reads. */
 export interface WebWalletPage {
   gateway: string;
   issuer: string;
@@ -12,25 +12,31 @@ export interface WebWalletPage {
   network: { chainName: string; accessNode: string; paymaster: string };
 }
 
-/** Starts the example page's server and waits until it serves. */
-export async function startWebWallet(options: {
-  stateDir: string;
+/** The settings of the wallet's server. */
+export interface WebWalletConfig {
   port: number;
+  /** The built wallet. */
+  folder: string;
   page: WebWalletPage;
-  logFile: string;
-  start: StartChild;
-}): Promise<Child> {
-  const { stateDir, port, page, logFile, start } = options;
+  /** The private key of the emulator's service account, which gives test tokens. */
+  serviceKeyFile: string;
+}
+
+/** Starts the wallet's server and waits until it serves. */
+export async function startWebWallet(
+  options: WebWalletConfig & { stateDir: string; logFile: string; start: StartChild },
+): Promise<Child> {
+  const { stateDir, logFile, start, ...config } = options;
   const configFile = join(stateDir, "web-wallet.json");
-  writeFileSync(configFile, JSON.stringify({ port, page }, null, 2));
+  writeFileSync(configFile, JSON.stringify(config, null, 2));
   const child = await start({
     name: "web-wallet",
     command: process.execPath,
     args: [join(import.meta.dirname, "web-wallet/main.ts"), configFile],
     logFile,
   });
-  await waitFor(child, `http://127.0.0.1:${port}/config.json`, (why) =>
-    Promise.reject(new Failure(`the web wallet ${why}:\n${logTail(logFile)}`)),
+  await waitFor(child, `http://127.0.0.1:${config.port}/config.json`, (why) =>
+    Promise.reject(new Failure(`the wallet ${why}:\n${logTail(logFile)}`)),
   );
   return child;
 }

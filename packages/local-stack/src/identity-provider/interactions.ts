@@ -34,7 +34,8 @@ export function createInteractions(provider: Provider, accounts: Accounts) {
   async function show(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { uid, prompt, params, session } = await provider.interactionDetails(request, response);
     const appName = await appNameOf(params.client_id);
-    if (prompt.name === "login") return send(response, 200, loginPage(uid, appName));
+    if (prompt.name === "login")
+      return send(response, 200, loginPage(uid, appName, { hint: String(params.login_hint ?? "") }));
     const email = accounts.find(session?.accountId ?? "")?.email ?? "";
     send(response, 200, consentPage(uid, appName, email));
   }
@@ -43,7 +44,11 @@ export function createInteractions(provider: Provider, accounts: Accounts) {
     const { uid, params } = await provider.interactionDetails(request, response);
     const account = accounts.logIn((await readForm(request)).get("email") ?? "");
     if (!account) {
-      return send(response, 400, loginPage(uid, await appNameOf(params.client_id), "That is not an e-mail address."));
+      return send(
+        response,
+        400,
+        loginPage(uid, await appNameOf(params.client_id), { error: "That is not an e-mail address." }),
+      );
     }
     const result = { login: { accountId: account.sub } };
     await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });

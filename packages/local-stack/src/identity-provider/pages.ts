@@ -12,24 +12,45 @@ function page(title: string, body: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${text(title)}</title>
 <style>
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 26rem; margin: 3rem auto; padding: 0 1rem; }
-  .warning { background: #fff3cd; border: 1px solid #d39e00; color: #533f03; padding: .6rem .8rem; border-radius: .4rem; }
-  .error { color: #a30000; }
-  label, input, button { display: block; width: 100%; box-sizing: border-box; font: inherit; }
-  input, button { padding: .6rem; margin-top: .4rem; border-radius: .4rem; border: 1px solid #888; }
-  button { background: #1a4fa0; color: white; border: 0; margin-top: 1rem; cursor: pointer; }
+  /* The values of apps/wallet/src/styles/tokens.css. */
+  :root { color-scheme: light dark; --accent: light-dark(#4a3ae0, #a79eff); }
+  * { box-sizing: border-box; }
+  body { margin: 0; padding: 2rem 1rem; background: light-dark(#f4f3f0, #0c0c10); color: light-dark(#17151c, #f3f2f6);
+    font: 400 1rem/1.5 "Geist Variable", system-ui, sans-serif; }
+  main { max-width: 24rem; margin: 0 auto; padding: 2rem 1.5rem; border: 1px solid light-dark(#e3e0d9, #2b2b36);
+    border-radius: 24px; background: light-dark(#ffffff, #15151b); }
+  h1 { margin: 1.5rem 0 .25rem; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.025em; }
+  p { margin: 0 0 1rem; color: light-dark(#615d68, #a5a2af); font-size: .875rem; }
+  strong { color: light-dark(#17151c, #f3f2f6); }
+  .warning, .error { padding: .75rem; border-radius: 12px; font-size: .75rem; }
+  .warning, .warning strong { background: light-dark(#fbf1dc, #33260c); color: light-dark(#7a5200, #f1c063); }
+  .error { background: light-dark(#fcebe9, #3a1715); color: light-dark(#b0231b, #ff958c); }
+  label, input, button { display: block; width: 100%; font: inherit; }
+  label { font-size: .875rem; font-weight: 500; }
+  input, button { min-height: 46px; margin-top: .4rem; padding: 0 14px; border-radius: 14px; }
+  input { border: 1px solid light-dark(#8d8990, #6d6a78); background: transparent; color: inherit; }
+  button { margin-top: 1rem; border: 0; background: var(--accent); color: light-dark(#ffffff, #14112e); font-size: .875rem;
+    font-weight: 600; cursor: pointer; }
+  a { color: var(--accent); }
+  form + p { margin: 1rem 0 0; text-align: center; }
+  :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 </style>
 </head>
 <body>
+<main>
 <p class="warning"><strong>Development only.</strong> This provider asks for no password: anybody who can open this page can log in as any person.</p>
 ${body}
+</main>
 </body>
 </html>
 `;
 }
 
-/** Returns the form that asks for an e-mail address; `error` says why the last one was refused. */
-export function loginPage(uid: string, appName: string, error?: string): string {
+/**
+ * Returns the form that asks for an e-mail address; `error` says why the last one was refused, `hint` is the
+ * `login_hint` of the app.
+ */
+export function loginPage(uid: string, appName: string, { error = "", hint = "" } = {}): string {
   return page(
     "Log in (development)",
     `<h1>Log in</h1>
@@ -37,7 +58,7 @@ export function loginPage(uid: string, appName: string, error?: string): string 
 ${error ? `<p class="error" role="alert">${text(error)}</p>` : ""}
 <form method="post" action="/interaction/${text(uid)}/login" autocomplete="off">
   <label for="email">Any e-mail address</label>
-  <input id="email" name="email" type="text" inputmode="email" required autofocus placeholder="ada@example.com">
+  <input id="email" name="email" type="text" inputmode="email" required autofocus placeholder="ada@example.com" value="${text(hint)}">
   <button type="submit">Continue</button>
 </form>`,
   );

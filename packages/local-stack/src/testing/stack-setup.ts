@@ -106,7 +106,8 @@ async function start(stateDir: string, worker: string): Promise<RunningStack> {
     // The services of one stack connect to all nodes, and those of the next one to others.
     const citus = home ? { home, firstNode: Number(worker) } : undefined;
     const apps = localApps([TEST_APP, TEST_PHONE_APP]);
-    const common = { stateDir, freePorts: true, throwAway: true, webWallet: true, apps, say };
+    const webWallet = process.env.CS_TEST_WALLET === "1";
+    const common = { stateDir, freePorts: true, throwAway: true, webWallet, apps, say };
     return await startStack({ ...common, pgbouncer, citus });
   } catch (error) {
     // Logs of a stack that did not start are what one wants to read: they stay, the rest goes.

@@ -1,0 +1,61 @@
+import type { TimeLock } from "@countersign/client";
+import { TimeUntil, useAction, useClient, useTimeLocks } from "@countersign/react";
+import { cancelTimeLock } from "../acts/cancel-time-lock.ts";
+import { useTexts } from "../i18n/index.tsx";
+import { usePageState } from "../page-state.tsx";
+import { Button } from "../ui/button.tsx";
+import { Failed, Loading } from "../ui/states.tsx";
+
+/** The changes that wait, each with the veto of an older phone. */
+export function TimeLocks() {
+  const t = useTexts();
+  const { data, error, reload } = useTimeLocks();
+  return (
+    <section className="card">
+      <h3>{t.security.timeLocks}</h3>
+      {error !== undefined && <Failed error={error} />}
+      {!data && error === undefined && <Loading rows={1} />}
+      {data?.length === 0 && <p className="muted">{t.security.noTimeLocks}</p>}
+      <ul className="rows">
+        {data?.map((lock) => (
+          <Lock key={lock.id} lock={lock} onCancelled={reload} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Lock({ lock, onCancelled }: { lock: TimeLock; onCancelled: () => Promise<void> }) {
+  const t = useTexts();
+  const client = useClient();
+  const { showCode } = usePageState();
+  const { run, isPending, error } = useAction(async () => {
+    showCode("cancel-time-lock");
+    await cancelTimeLock(client, lock.id);
+    await onCancelled();
+  });
+  return (
+    <li>
+      <div className="row">
+        <span className="row-text">
+          {t.security.operations[lock.operation] ?? lock.operation}
+          <small>
+            {lock.cancelledAt !== "" ? (
+              t.security.cancelled
+            ) : (
+              <TimeUntil at={lock.availableAt}>
+                {(left) => (left > 0 ? t.security.availableIn(left) : t.security.availableNow)}
+              </TimeUntil>
+            )}
+          </small>
+        </span>
+        {lock.cancelledAt === "" && (
+          <Button kind="quiet" onPress={() => void run()} isPending={isPending}>
+            {t.security.cancel}
+          </Button>
+        )}
+      </div>
+      {error !== undefined && <Failed error={error} />}
+    </li>
+  );
+}

@@ -1,0 +1,40 @@
+import { CircleAlert, Inbox } from "lucide-react";
+import type { ReactNode } from "react";
+import { useTexts } from "../i18n/index.tsx";
+import { useErrorText } from "./error-text.ts";
+
+/** A list that has nothing yet. */
+export const Empty = ({ title, hint }: { title: string; hint?: string }) => (
+  <div className="empty">
+    <Inbox size={22} aria-hidden />
+    <p>{title}</p>
+    {hint && <small>{hint}</small>}
+  </div>
+);
+
+/** The place of data that is on its way. */
+export function Loading({ rows = 2 }: { rows?: number }) {
+  const t = useTexts();
+  return (
+    <div className="loading" role="status" aria-label={t.common.loading}>
+      {Array.from({ length: rows }, (_, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+        <span key={at} className="skeleton" />
+      ))}
+    </div>
+  );
+}
+
+/** A failure with its reason, and what can be done. */
+export function Failed({ error, children }: { error: unknown; children?: ReactNode }) {
+  const text = useErrorText();
+  return (
+    <div className="note failed" role="alert">
+      <CircleAlert size={18} aria-hidden />
+      <div>
+        <p>{text(error)}</p>
+        {children}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+import type { AccountEvent } from "@countersign/client";
+import { useEffect, useRef } from "react";
+import { useProvided } from "./provider.tsx";
+
+/**
+ * Calls `listener` with each event of the account while the component is shown and the session is open. After
+ * "stream.reset" events may be missing; the hooks of this package then read their data again by themselves.
+ * @example
+ * useAccountEvents((event) => {
+ *   if (event.type === "two-factor.requested") show("A device asks to be enrolled");
+ * });
+ */
+export function useAccountEvents(listener: (event: AccountEvent) => void): void {
+  const { events } = useProvided();
+  const newest = useRef(listener);
+  useEffect(() => {
+    newest.current = listener;
+  });
+  useEffect(() => events.listen((event) => newest.current(event)), [events]);
+}
