@@ -12,6 +12,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "@grpc/grpc-js": "imported by the generated stubs",
   "@prisma/client": "imported by the generated clients",
   "@redocly/cli": "command of `npm run check`",
+  "happy-dom": "the environment of packages/react's tests, which vitest loads",
   prisma: "run by `npm run generate`",
   "google-proto-files": "read by buf",
   "oidc-client-ts": "imported by code blocks of docs/",

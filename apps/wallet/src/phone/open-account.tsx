@@ -1,5 +1,5 @@
 import { MatchingCode, TimeUntil, useOpenAccount, useSession } from "@countersign/react";
-import { useEffect, useRef } from "react";
+import { useEffect } from "react";
 import { network } from "../config.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { logIn } from "../login.ts";
@@ -11,7 +11,7 @@ import { usePhone } from "./phone-context.tsx";
 import { TwoKeys } from "./two-keys.tsx";
 
 /** A phone with a key and without a session: signs up or in, or waits for its enrollment. */
-export function OpenAccount({ begins }: { begins: boolean }) {
+export function OpenAccount({ begins, onBegun }: { begins: boolean; onBegun: () => void }) {
   const t = useTexts();
   const { id, device, open: show, wipe } = usePhone();
   const { showCode, markDone } = usePageState();
@@ -27,10 +27,10 @@ export function OpenAccount({ begins }: { begins: boolean }) {
       return login;
     },
   });
-  const begun = useRef(false);
   useEffect(() => {
-    if (!begins || begun.current) return;
-    begun.current = true;
+    if (!begins) return;
+    // Once: the end of this session must not open a window by itself.
+    onBegun();
     void open();
   });
   const { step } = state;

@@ -86,7 +86,7 @@ export function Phone({ id }: { id: PhoneId }) {
           ) : client ? (
             <CountersignProvider key={device.namespace} client={client}>
               <SignedOut>
-                <OpenAccount begins={begins} />
+                <OpenAccount begins={begins} onBegun={() => setBegins(false)} />
               </SignedOut>
               <SignedIn>
                 <Account />
