@@ -40,6 +40,11 @@ export const BY_PAGE: Record<string, Record<string, string>> = {
   logs: { sh: OPERATORS },
   metrics: { sh: "tests/docs/shell.test.ts" },
   "mutation-testing": { sh: OPERATORS },
+  native: {
+    kotlin: "tests/native/kotlin.test.ts",
+    sh: "tests/native/kotlin.test.ts",
+    swift: "tests/native/swift.test.ts",
+  },
   "other-backends": { sh: "tests/e2e/other-backend.test.ts" },
   parents: { sh: "tests/faults/hybrid-custody.test.ts" },
   performance: { sh: OPERATORS },

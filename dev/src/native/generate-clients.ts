@@ -51,17 +51,36 @@ function write(file: string, text: string): void {
   writeFileSync(file, text);
 }
 
-/** The generator takes every system but macOS for a phone. */
+/** Each of the generator's mistakes that keeps its Swift from compiling, with its correction. */
+const SWIFT_FIXES: [file: RegExp, wrong: string, right: string][] = [
+  // It takes every system but macOS for a phone, and forgets where Linux has URLSession.
+  [
+    /URLSessionImplementations/,
+    "#if !os(macOS)\nimport Mobile",
+    "#if canImport(FoundationNetworking)\nimport FoundationNetworking\n#endif\n#if canImport(MobileCoreServices)\nimport Mobile",
+  ],
+  [
+    /URLSessionImplementations/,
+    "            if let uti",
+    "            #if canImport(MobileCoreServices)\n            if let uti",
+  ],
+  [
+    /URLSessionImplementations/,
+    "mimetype as String\n            }",
+    "mimetype as String\n            }\n            #endif",
+  ],
+  // A slash of a regular expression stays escaped, which is no escape of Swift's texts.
+  [/^Models/, "\\/_-", "/_-"],
+];
+
 function fixSwift(folder: string): void {
-  const [file] = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((each) =>
-    each.endsWith("URLSessionImplementations.swift"),
-  );
-  const path = join(folder, file ?? "");
-  const text = readFileSync(path, "utf8");
-  writeFileSync(
-    path,
-    text.replace("#if !os(macOS)\nimport Mobile", "#if canImport(MobileCoreServices)\nimport Mobile"),
-  );
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    for (const [file, wrong, right] of SWIFT_FIXES) {
+      if (!name.endsWith(".swift") || !file.test(name.replace("Infrastructure/", ""))) continue;
+      const text = readFileSync(join(folder, name), "utf8");
+      if (text.includes(wrong)) writeFileSync(join(folder, name), text.replaceAll(wrong, right));
+    }
+  }
 }
 
 const templates = describeTemplates(undefined);

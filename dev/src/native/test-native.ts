@@ -1,13 +1,15 @@
 import { prepareTests, runVitest } from "../test.ts";
 import { ensureGenerator, ensureJava } from "../test-api.ts";
 import { generateClients } from "./generate-clients.ts";
+import { ensureSwift } from "./swift.ts";
 
 /** `npm run test:native`: builds the native clients and runs their tests, also against a stack. */
 export async function testNative(args: readonly string[]): Promise<number> {
   await ensureJava();
   await ensureGenerator();
+  const swift = await ensureSwift();
   await prepareTests(["--project=native"]);
-  return runVitest(["--project=native", ...args]);
+  return runVitest(["--project=native", ...args], { CS_TEST_SWIFT: swift });
 }
 
 /** `npm run build:clients`: writes the generated code of the native clients. */

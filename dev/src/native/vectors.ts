@@ -227,12 +227,15 @@ function refusedMessages(): { message: string; why: string }[] {
 /** Messages that add no user key, or do more than that. */
 function refusedAdditions(): { message: string; why: string }[] {
   const [bytes, curve] = addition(other).arguments as [string, string];
+  const kelvin = addition(other).script.replaceAll("K", "\u212a");
   const args = (...given: string[]) => hexMessage(addition(other, { arguments: given }));
   const envelope = { ...addition(other), payloadSignatures: [] };
   return [
     { message: "zz", why: "not hex" },
     { message: hexMessage(greeting), why: "another script" },
     { message: hexMessage(addition(other, { script: `${addition(other).script} ` })), why: "a space after the script" },
+    // Canonically equivalent texts, which Swift's == takes for the same.
+    { message: hexMessage(addition(other, { script: kelvin })), why: "the sign of Kelvin in the place of a K" },
     { message: args(bytes), why: "an argument is missing" },
     { message: args(bytes, curve, curve), why: "one argument more" },
     { message: args(bytes.replace(":", ": "), curve), why: "a space in an argument" },

@@ -60,8 +60,12 @@ data class ShownEnrollment(
     /** The code of this message: the requesting device shows the same one, or somebody has swapped a key. */
     val matchingCode: String by lazy { matchingCode(accountId, id, addition.key, device) }
 
-    /** In plain English: the device that asks, what approving does, and what to compare. */
-    val description: String by lazy { describe(this) }
+    /** In plain English: the device that asks, and what approving does; for a dialog that takes the code. */
+    val summary: String by lazy { summarize(this) }
+
+    /** The summary with the code to compare. */
+    val description: String
+        get() = "$summary Approve only if the other device is in front of you and shows the code $matchingCode."
 }
 
 /** Returns the part of a request that a person decides on. */
@@ -81,7 +85,7 @@ fun shownEnrollment(auth: TwoFactorAuth): ShownEnrollment = with(auth.request) {
     )
 }
 
-private fun describe(shown: ShownEnrollment): String {
+private fun summarize(shown: ShownEnrollment): String {
     val details = listOf(shown.model, shown.system).map(::clean).filter(String::isNotEmpty).joinToString(", ")
     val device = "“${clean(shown.name).ifEmpty { "A device without a name" }}”" + if (details.isEmpty()) "" else " ($details)"
     val (email, ip, location) = listOf(shown.email, shown.ip, shown.location).map(::clean)
@@ -89,8 +93,7 @@ private fun describe(shown: ShownEnrollment): String {
     val origin = if (ip.isEmpty()) "" else " from $ip" + if (location.isEmpty()) "" else " ($location)"
     return "$device asks to sign in to ${clean(shown.appName).ifEmpty { "an app" }}$person$origin. " +
         "If you approve, its key is added to your account ${shown.addition.address} with weight 1, " +
-        "and it can then act for you together with the service, as this device can. " +
-        "Approve only if the other device is in front of you and shows the code ${shown.matchingCode}."
+        "and it can then act for you together with the service, as this device can."
 }
 
 private const val MAX_NAME = 64

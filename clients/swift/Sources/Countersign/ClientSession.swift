@@ -1,0 +1,133 @@
+import CountersignAPI
+import Foundation
+
+/// Where the session's tokens are kept: on a phone in the Keychain. One client per store.
+public protocol CredentialStore: Sendable {
+    func load() async throws -> Credentials?
+
+    /// Stores the next pair; nil removes it.
+    func save(_ credentials: Credentials?) async throws
+}
+
+/// Keeps the tokens while the process runs.
+public actor MemoryCredentials: CredentialStore {
+    private var credentials: Credentials?
+
+    public init(_ credentials: Credentials? = nil) {
+        self.credentials = credentials
+    }
+
+    public func load() -> Credentials? { credentials }
+
+    public func save(_ credentials: Credentials?) { self.credentials = credentials }
+}
+
+public typealias Configuration = CountersignAPIAPIConfiguration
+
+private let refreshTries = 3
+
+/// The tokens of a session: sent along with each call, and exchanged for the next pair when the access token
+/// has expired, once for all calls at the same time. Tokens are dropped when the service says that the
+/// session is over, and by nothing else.
+public actor ClientSession {
+    let baseURL: String
+    private let store: any CredentialStore
+    private let key: (any DeviceKey)?
+    private var refreshing: (of: String, next: Task<Credentials, any Error>)?
+
+    init(baseURL: String, store: any CredentialStore, key: (any DeviceKey)?) {
+        self.baseURL = baseURL
+        self.store = store
+        self.key = key
+    }
+
+    public var credentials: Credentials? {
+        get async throws { try await store.load() }
+    }
+
+    /// The configuration of a call: without a token, or with this one.
+    nonisolated func configuration(_ accessToken: String? = nil) -> Configuration {
+        let headers = accessToken.map { ["Authorization": "Bearer \($0)"] } ?? [:]
+        return Configuration(
+            basePath: baseURL, customHeaders: headers, apiResponseQueue: .global(qos: .userInitiated))
+    }
+
+    func keep(_ credentials: Credentials?) async throws {
+        try await store.save(credentials)
+    }
+
+    /// Does a call with the session's token, and once more where that has expired.
+    func withAccess<Answer: Sendable>(
+        _ work: @escaping @Sendable (Configuration) async throws -> Answer
+    ) async throws -> Answer {
+        let used = try await store.load()
+        do {
+            return try await mapped { try await work(configuration(used?.accessToken)) }
+        } catch let problem as ProblemError {
+            guard let used else { throw problem }
+            if problem.isSessionOver { try await drop(used) }
+            guard problem.error == "AccessTokenExpired" else { throw problem }
+            let next = try await refresh(used)
+            // Somebody else has signed in: a call of one person is never sent in another's name.
+            guard claim("sub", of: next) == claim("sub", of: used) else { throw ProblemError.sessionEnded }
+            do {
+                return try await mapped { try await work(configuration(next.accessToken)) }
+            } catch let problem as ProblemError {
+                if problem.isSessionOver { try await drop(next) }
+                throw problem
+            }
+        }
+    }
+
+    /// Exchanges the refresh token for the next pair; calls at the same time share one exchange.
+    func refresh(_ used: Credentials) async throws -> Credentials {
+        if let refreshing, refreshing.of == used.refreshToken { return try await refreshing.next.value }
+        let next = Task { try await exchange(used) }
+        refreshing = (used.refreshToken, next)
+        defer { if refreshing?.of == used.refreshToken { refreshing = nil } }
+        return try await next.value
+    }
+
+    private func exchange(_ used: Credentials) async throws -> Credentials {
+        guard let stored = try await store.load() else { throw ProblemError.sessionEnded }
+        guard stored.refreshToken == used.refreshToken else { return stored }
+        // Given a key, each refresh is signed with it, and from the first time on the service requires that.
+        let proof = try await key?.sign(refreshProofMessage(used.refreshToken)).hex
+        let request = RefreshTokenRequest(refreshToken: used.refreshToken, proof: proof)
+        for count in 1... {
+            do {
+                let answer = try await mapped {
+                    try await AuthAPI.refreshToken(refreshTokenRequest: request, apiConfiguration: configuration())
+                }
+                try await store.save(answer.credentials)
+                return answer.credentials
+            } catch {
+                if let problem = error as? ProblemError, problem.isSessionOver { try await drop(used) }
+                // The service accepts the last used token again for half a minute.
+                guard isLost(error), count < refreshTries else { throw error }
+            }
+        }
+        throw ProblemError.sessionEnded
+    }
+
+    private func drop(_ used: Credentials) async throws {
+        if try await store.load()?.refreshToken == used.refreshToken { try await store.save(nil) }
+    }
+
+    /// Ends the session where it is the one with this id; returns whether it was.
+    func end(sessionId: String) async throws -> Bool {
+        guard let used = try await store.load(), claim("sid", of: used) == sessionId else { return false }
+        try await store.save(nil)
+        return true
+    }
+}
+
+/// Reads a claim of an access token without verifying it; the services do.
+func claim(_ name: String, of credentials: Credentials) -> String? {
+    let parts = credentials.accessToken.split(separator: ".")
+    guard parts.count == 3 else { return nil }
+    let text = parts[1].replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+    let padded = text + String(repeating: "=", count: (4 - text.count % 4) % 4)
+    guard let data = Data(base64Encoded: padded) else { return nil }
+    return (try? JSONSerialization.jsonObject(with: data) as? [String: Any])?[name] as? String
+}

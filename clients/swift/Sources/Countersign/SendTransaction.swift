@@ -1,0 +1,237 @@
+import CountersignAPI
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The chain refused the transaction, or it ran out of time there.
+public struct TransactionFailedError: Error, CustomStringConvertible {
+    public let id: String
+    public let message: String
+
+    public var description: String { "transaction \(id) failed: \(message)" }
+}
+
+/// The access node refused a request, or did not answer: then `status` is 0.
+public struct AccessNodeError: Error {
+    public let status: Int
+    public let message: String
+}
+
+private let poll: UInt64 = 500_000_000
+private let sealSeconds: TimeInterval = 60
+
+extension CountersignClient {
+    /// Builds a transaction of the account, has it signed by device, server and paymaster, submits it and
+    /// waits for the seal; returns its id. Those of one client are sent one after another. `onSigned` gets
+    /// the id before anything is submitted: keep it until the result is known, and ask `awaitSeal` for it
+    /// after a crash. Throws ProblemError where the service refuses to sign, TransactionFailedError where the
+    /// chain refuses.
+    public func sendTransaction(
+        _ network: Network, cadence: String, arguments: [CadenceValue] = [], gasLimit: UInt64 = 1_000,
+        onSigned: @escaping @Sendable (String) async throws -> Void = { _ in }
+    ) async throws -> String {
+        try await sending.run { [self] in
+            let node = AccessNode(baseURL: network.accessNode)
+            let addresses = try await me().addresses
+            guard let found = addresses.first(where: { $0.chainName == network.chainName && $0.chainType == "cadence" })
+            else { throw FormatError("the account has no address on \(network.chainName) yet") }
+            let address = plain(found.address)
+            let (keyId, sequenceNumber) = try await node.key(of: address, deviceKey.publicKey.publicKey)
+            let payload = try await TransactionPayload(
+                script: cadence, arguments: arguments.map(\.encoded), referenceBlockId: node.latestSealedBlock(),
+                gasLimit: gasLimit,
+                proposalKey: ProposalKey(address: address, keyId: keyId, sequenceNumber: sequenceNumber),
+                payer: plain(network.paymaster), authorizers: [address])
+            let transaction = try await sign(payload, chainName: network.chainName)
+            let id = try transactionId(transaction)
+            try await onSigned(id)
+            try await node.submit(transaction, id: id)
+            try await node.awaitSeal(id)
+            return id
+        }
+    }
+
+    /// Collects the three signatures: device and server over the payload, then the paymaster over the
+    /// envelope.
+    func sign(_ payload: TransactionPayload, chainName: String) async throws -> FlowTransaction {
+        let message = try payloadMessage(payload)
+        let key = payload.proposalKey
+        let device = try await TransactionSignature(
+            address: key.address, keyId: key.keyId, signature: deviceKey.sign(message).hex)
+        let request = SignRequest(message: message.hex, chainName: chainName)
+        let server = try await call {
+            try await SigningAPI.signTransaction(signRequest: request, apiConfiguration: $0)
+        }
+        let signatures = [device, signature(server.signature)]
+        let envelope = SignRequest(message: try envelopeMessage(payload, signatures).hex, chainName: chainName)
+        let payer = try await call {
+            try await SigningAPI.signPaymaster(signRequest: envelope, apiConfiguration: $0)
+        }
+        return FlowTransaction(
+            payload: payload, payloadSignatures: signatures, envelopeSignatures: [signature(payer.signature)])
+    }
+}
+
+/// Waits for the seal of a transaction whose id is known. Throws TransactionFailedError where the chain
+/// refused.
+public func awaitSeal(_ network: Network, _ id: String) async throws {
+    try await AccessNode(baseURL: network.accessNode).awaitSeal(id)
+}
+
+private func signature(_ given: Signature) -> TransactionSignature {
+    TransactionSignature(address: plain(given.addr), keyId: UInt32(given.keyId), signature: given.signature)
+}
+
+private func plain(_ address: String) -> String {
+    (address.hasPrefix("0x") ? String(address.dropFirst(2)) : address).lowercased()
+}
+
+/// The part of Flow's Access API (REST) that a device needs.
+private struct AccessNode {
+    let baseURL: String
+
+    private struct Block: Decodable {
+        struct Header: Decodable { let id: String }
+        let header: Header
+    }
+
+    private struct Keys: Decodable {
+        struct Key: Decodable {
+            let index: String
+            let publicKey: String
+            let sequenceNumber: String
+            let revoked: Bool?
+        }
+        let keys: [Key]?
+    }
+
+    private struct Result: Decodable {
+        let status: String?
+        let statusCode: Int?
+        let errorMessage: String?
+    }
+
+    func latestSealedBlock() async throws -> String {
+        let blocks: [Block] = try await get("/v1/blocks?height=sealed")
+        guard let block = blocks.first else { throw FormatError("the access node has no block") }
+        return block.header.id
+    }
+
+    /// Returns the index and the next sequence number of a key that is on the account.
+    func key(of address: String, _ publicKey: String) async throws -> (UInt32, UInt64) {
+        let account: Keys = try await get("/v1/accounts/\(address)?expand=keys")
+        let key = account.keys?.first { plain($0.publicKey) == publicKey && $0.revoked != true }
+        guard let key, let index = UInt32(key.index), let number = UInt64(key.sequenceNumber) else {
+            throw FormatError("this device's key is not on the account 0x\(address)")
+        }
+        return (index, number)
+    }
+
+    /// Submits; the same bytes again where no answer comes, since they run once.
+    func submit(_ transaction: FlowTransaction, id: String) async throws {
+        let deadline = Date() + sealSeconds
+        let body = try JSONEncoder().encode(Submitted(transaction))
+        while true {
+            do {
+                _ = try await call("/v1/transactions", body)
+                return
+            } catch let error as AccessNodeError {
+                // The node has it already, from the call whose answer was lost.
+                if error.status != 0, (try? await call("/v1/transactions/\(id)")) != nil { return }
+                guard error.status == 0, Date() < deadline else { throw error }
+            }
+            try await Task.sleep(nanoseconds: poll)
+        }
+    }
+
+    func awaitSeal(_ id: String) async throws {
+        let deadline = Date() + sealSeconds
+        while Date() < deadline {
+            let result: Result? = try? await get("/v1/transaction_results/\(id)")
+            let message = result?.errorMessage ?? ""
+            if result?.status == "Expired" { throw TransactionFailedError(id: id, message: "Expired") }
+            if result?.status == "Sealed" {
+                guard message.isEmpty, result?.statusCode == 0 else { throw TransactionFailedError(id: id, message: message) }
+                return
+            }
+            try await Task.sleep(nanoseconds: poll)
+        }
+        throw AccessNodeError(status: 0, message: "the transaction \(id) was not sealed in time")
+    }
+
+    private func get<Answer: Decodable>(_ path: String) async throws -> Answer {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try await decoder.decode(Answer.self, from: call(path))
+    }
+
+    private func call(_ path: String, _ body: Data? = nil) async throws -> Data {
+        var request = URLRequest(url: URL(string: baseURL + path)!)
+        request.timeoutInterval = 10
+        if let body {
+            request.httpMethod = "POST"
+            request.httpBody = body
+            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        }
+        let (data, response): (Data, URLResponse)
+        do {
+            (data, response) = try await URLSession.shared.data(for: request)
+        } catch {
+            throw AccessNodeError(status: 0, message: "no answer: \(error)")
+        }
+        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+        guard (200..<300).contains(status) else {
+            throw AccessNodeError(status: status, message: String(decoding: data.prefix(500), as: UTF8.self))
+        }
+        return data
+    }
+}
+
+/// A transaction as the Access API takes it.
+private struct Submitted: Encodable {
+    struct Key: Encodable {
+        let address: String
+        let key_index: String
+        let sequence_number: String
+    }
+
+    struct Signed: Encodable {
+        let address: String
+        let key_index: String
+        let signature: String
+        let extension_data: String?
+    }
+
+    let script: String
+    let arguments: [String]
+    let reference_block_id: String
+    let gas_limit: String
+    let payer: String
+    let proposal_key: Key
+    let authorizers: [String]
+    let payload_signatures: [Signed]
+    let envelope_signatures: [Signed]
+
+    init(_ transaction: FlowTransaction) throws {
+        let payload = transaction.payload
+        let key = payload.proposalKey
+        func base64(_ bytes: Bytes) -> String { Data(bytes).base64EncodedString() }
+        func signed(_ given: TransactionSignature) throws -> Signed {
+            try Signed(
+                address: given.address, key_index: String(given.keyId), signature: base64(Bytes(hex: given.signature)),
+                extension_data: given.extensionData.map { base64(try Bytes(hex: $0)) })
+        }
+        script = base64(Bytes(payload.script.utf8))
+        arguments = payload.arguments.map { base64(Bytes($0.utf8)) }
+        reference_block_id = payload.referenceBlockId
+        gas_limit = String(payload.gasLimit)
+        payer = payload.payer
+        proposal_key = Key(
+            address: key.address, key_index: String(key.keyId), sequence_number: String(key.sequenceNumber))
+        authorizers = payload.authorizers
+        payload_signatures = try transaction.payloadSignatures.map(signed)
+        envelope_signatures = try transaction.envelopeSignatures.map(signed)
+    }
+}

@@ -1,0 +1,70 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Failure } from "@countersign/build/fail.ts";
+import { cacheDir } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
+
+const SUITE = "trixie";
+const PACKAGES = ["swiftlang", "libssl-dev", "libstdc++-14-dev", "libc6-dev"];
+
+/**
+ * Returns a program that runs as `swift` of version 6: the one on the path, else Debian's, in a root of its
+ * own with Debian's libraries. The second needs Debian and root; it is 550 MB, fetched once per machine.
+ */
+export async function ensureSwift(): Promise<string> {
+  const found = spawnSync("swift", ["--version"], { encoding: "utf8" });
+  if (found.status === 0 && /Swift version (?:[6-9]|\d\d)\./.test(found.stdout + found.stderr)) return "swift";
+  const folder = join(cacheDir(), `swift-${SUITE}`);
+  const program = join(folder, "swift");
+  if (existsSync(program)) return program;
+  const [mirror] = spawnSync("apt-get", ["indextargets", "--format", "$(REPO_URI)"], { encoding: "utf8" })
+    .stdout?.split("\n")
+    .filter((each) => /\/debian\/?$/.test(each)) ?? [undefined];
+  if (process.getuid?.() !== 0 || mirror === undefined) {
+    throw new Failure("Swift 6 is missing: install it from swift.org. Only root on Debian installs Debian's.");
+  }
+  console.log("fetching Swift from Debian, 550 MB, once …");
+  const state = `${folder}.new`;
+  rmSync(state, { recursive: true, force: true });
+  for (const each of ["lists/partial", "archives/partial"]) mkdirSync(join(state, "apt", each), { recursive: true });
+  writeFileSync(join(state, "apt/status"), "");
+  const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
+  writeFileSync(join(state, "apt/sources.list"), `deb [signed-by=${keyring}] ${mirror} ${SUITE} main\n`);
+  const options = [
+    ["Dir::State", join(state, "apt")],
+    ["Dir::State::status", join(state, "apt/status")],
+    ["Dir::Cache", join(state, "apt")],
+    ["Dir::Etc::sourcelist", join(state, "apt/sources.list")],
+    ["Dir::Etc::sourceparts", "/dev/null"],
+    ["APT::Install-Recommends", "false"],
+    ["APT::Sandbox::User", "root"],
+  ].flatMap(([name, value]) => ["-o", `${name}=${value}`]);
+  await run("apt-get", ["-q", ...options, "update"]);
+  await run("apt-get", ["-q", "-y", ...options, "--download-only", "install", ...PACKAGES]);
+  const system = join(state, "root");
+  mkdirSync(system);
+  const archives = join(state, "apt/archives");
+  for (const name of readdirSync(archives).filter((each) => each.endsWith(".deb"))) {
+    await run("dpkg-deb", ["-x", join(archives, name), system]);
+  }
+  for (const each of ["bin", "sbin", "lib", "lib64"]) symlinkSync(`usr/${each}`, join(system, each));
+  for (const each of ["proc", "dev", "tmp"]) mkdirSync(join(system, each), { recursive: true });
+  writeFileSync(join(system, "etc/hosts"), "127.0.0.1 localhost\n");
+  rmSync(join(state, "apt"), { recursive: true });
+  writeFileSync(join(state, "swift"), programOf(join(folder, "root")));
+  chmodSync(join(state, "swift"), 0o755);
+  renameSync(state, folder);
+  execFileSync(program, ["--version"]);
+  return program;
+}
+
+/** The program sees its working folder at its own path, and its mounts are its own. */
+const programOf = (system: string): string => `#!/bin/sh
+system='${system}'
+mkdir -p "$system$PWD"
+export system
+exec unshare -m sh -c '
+  mount --bind "$PWD" "$system$PWD" && mount --rbind /dev "$system/dev" && mount -t proc proc "$system/proc" &&
+  export PATH="$PATH:/usr/sbin" HOME=/tmp && exec chroot "$system" /usr/libexec/swift/bin/swift "$@"' sh "$@"
+`;
