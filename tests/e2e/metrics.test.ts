@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { request as httpRequest, METHODS } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Family, readMetrics, type Series } from "../support/metrics.ts";
 import { queries, type Selector, selectorsOf } from "../support/monitoring.ts";
+import { newSecret, writeEndpoints } from "../support/webhook-receiver.ts";
 
 const MAX_IDLE_SERIES = 500;
 const names = ["gateway", "auth", "device", "key", "account", "signer"];
@@ -32,6 +33,10 @@ async function valueIn(process: string, name: string, labels: Record<string, str
 }
 
 beforeAll(async () => {
+  mkdirSync(join(stateDir, "keys"), { recursive: true });
+  // Nothing listens there: the series of webhooks are there for endpoints only.
+  const url = "http://127.0.0.1:9/";
+  writeEndpoints(stateDir, [{ id: "nowhere", appId: "demo", url, secrets: [newSecret()] }]);
   running = await startStack({ stateDir, freePorts: true, throwAway: true, say: () => undefined });
 }, 240_000);
 afterAll(async () => {

@@ -36,6 +36,7 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
   const { rpcs, backends } = JSON.parse(readFileSync("deploy/peers.json", "utf8"));
   const { paths } = (await send({ method: "GET", path: "/openapi.json" })).body;
   const pages = ["/", "/openapi.json", "/callback", "/.well-known/jwks.json"];
+  pages.push("/.well-known/identity-keys.json", "/.well-known/openid-configuration");
   // Methods of ports to the outside.
   const chainMethods = ["accountEvents", "accountKeys", "balance", "blockHeight", "evmAddresses", "findDeployed"];
   chainMethods.push("keyAdditionOutcome", "latestBlock", "newestBlock", "outcome", "paidTransactions", "parentsOf");
