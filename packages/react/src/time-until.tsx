@@ -5,7 +5,10 @@ import { useClient } from "./provider.tsx";
 export interface TimeUntilProps {
   /** When it is over (ISO 8601), such as `availableAt` of a time lock. */
   at: string;
-  /** Shows the seconds that are left. */
+  /**
+   * Shows the seconds that are left.
+   * @example return <TimeUntil at={timeLock.availableAt}>{(left) => `${left} s`}</TimeUntil>;
+   */
   children: (secondsLeft: number) => ReactNode;
 }
 
