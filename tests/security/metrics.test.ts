@@ -13,7 +13,7 @@ import { exchange, HOST } from "./wire.ts";
 
 const FORGED = "forged-label";
 const FILES = ["tls", "peers", "backends", "database-url", "networks", "passkeys", "providers", "policy", "vaults"];
-FILES.push("token-key-encryption-keys", "chain-nodes", "push-and-mail");
+FILES.push("token-key-encryption-keys", "chain-nodes", "push-and-mail", "webhooks");
 
 /** Returns every label of a process's metrics with its values, except `le` and Node's own labels. */
 async function labelsOf(process: string): Promise<Map<string, Set<string>>> {
@@ -74,13 +74,26 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
     operation: oneOf("transaction", "paymaster", "creation", "user-message", "account-proof"),
     verdict: (value) => /^[A-Z][A-Za-z]{2,40}$/.test(value) || value === "signed",
     port: oneOf("chain", "provider", "vault", "push", "mail"),
-    outcome: oneOf("ok", "failed", "handled", "dropped", "sealed", "loaded", "refused"),
+    outcome: oneOf("ok", "failed", "handled", "dropped", "sealed", "loaded", "refused", "delivered", "dead"),
+    // Of tests/e2e/webhooks.test.ts.
+    endpoint: oneOf("demo", "elsewhere"),
     file: oneOf(...FILES),
     encrypted_by: oneOf("first", "other", "unknown"),
     durable: (value) => value.startsWith(`${process}-`) && /^[a-z]+(-[a-z]+)+$/.test(value),
     pool: oneOf("main", "codes", "binding", "record", "administration"),
     saga: oneOf("sign-up", "deployment", "creation", "server-key-rotation"),
-    state: oneOf("busy", "idle", "max", "deploying", "registering", "queued", "assigned", "signed", "submitted"),
+    state: oneOf(
+      "busy",
+      "idle",
+      "max",
+      "deploying",
+      "registering",
+      "queued",
+      "assigned",
+      "signed",
+      "submitted",
+      ...["waiting", "dead"],
+    ),
     account: oneOf("paymaster", "creator"),
     certificate: oneOf("own", "ca", "database", "database-client"),
   };
