@@ -1,4 +1,5 @@
 import { isAppError } from "@countersign/core";
+import type { Action } from "@countersign/proto/admin/v1/admin.ts";
 import { SERVICES, type Services } from "../services.ts";
 import { termOf } from "../term.ts";
 import type { Section } from "./page.ts";
@@ -22,6 +23,15 @@ async function readOr(title: string, read: () => Promise<readonly Section[]>): P
 }
 
 const timeOf = (at: Date | undefined): string => at?.toISOString() ?? "";
+
+/** Of commands that were done, and of those that wait for another person. */
+const COMMAND_COLUMNS: Columns<Action> = {
+  at: ({ at }) => timeOf(at),
+  person: ({ person }) => person,
+  command: ({ command }) => command,
+  account_id: ({ accountId }) => accountId,
+  reason: ({ reason }) => reason,
+};
 
 /** Reads what an operator looks at first. */
 export async function readOverview({ each, account, auth, signer }: Services, reason: string): Promise<Section[]> {
@@ -53,11 +63,7 @@ export async function readOverview({ each, account, auth, signer }: Services, re
       const { requests } = await auth.listRequests({ reason });
       return [
         toSection("Requests that wait for another person", requests, {
-          at: ({ at }) => timeOf(at),
-          person: ({ person }) => person,
-          command: ({ command }) => command,
-          account_id: ({ accountId }) => accountId,
-          reason: ({ reason: why }) => why,
+          ...COMMAND_COLUMNS,
           id: ({ id }) => id,
         }),
       ];
@@ -78,12 +84,8 @@ export async function readOverview({ each, account, auth, signer }: Services, re
       const { actions } = await each.auth.listActions({ reason, accountId: "", beforeId: "", limit: 20 });
       return [
         toSection("Commands of administrators at auth", actions, {
-          at: ({ at }) => timeOf(at),
-          person: ({ person }) => person,
-          command: ({ command }) => command,
+          ...COMMAND_COLUMNS,
           outcome: ({ outcome }) => outcome,
-          account_id: ({ accountId }) => accountId,
-          reason: ({ reason: why }) => why,
         }),
       ];
     }),
