@@ -47,8 +47,9 @@ export function createClients(
   const [auth, device, account, signer] = [connect("auth"), connect("device"), connect("account"), connect("signer")];
   const signingClient = signer.client(SigningService);
   const stream = createSigningStream(signingClient, { deadlineMs: DEADLINES.signer, metrics });
+  signer.onRenewed(stream.renew);
   open.push(stream);
-  const signing: Omit<typeof stream, "close"> = coalesceCalls ? stream : signingClient;
+  const signing: Omit<typeof stream, "close" | "renew"> = coalesceCalls ? stream : signingClient;
   return {
     signUp: auth.client(SignUpService),
     signIn: auth.client(SignInService),

@@ -15,7 +15,7 @@ import {
   rpcName,
 } from "@countersign/rpc";
 
-type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaster"> & { close(): void };
+type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaster"> & { renew(): void; close(): void };
 
 /** An upper bound for the other fields of a request together. */
 const OTHER_BYTES = 256;
@@ -57,6 +57,7 @@ export function createSigningStream(
   return {
     signTransaction: (transaction, { onBehalfOf } = {}) => sign({ transaction }, onBehalfOf),
     signPaymaster: (paymaster, { onBehalfOf } = {}) => sign({ paymaster }, onBehalfOf),
+    renew: () => stream.renew(),
     close: () => stream.close(),
   };
 }

@@ -43,6 +43,7 @@ export function createCallsClient(open: OpenCallsStream) {
       if (answer.response === undefined) throw decodeStatus(answer.status ?? Buffer.alloc(0));
       return method.responseDeserialize(Buffer.from(answer.response));
     },
+    renew: () => coalescer.renew(),
     close: () => coalescer.close(),
   };
 }

@@ -35,7 +35,7 @@ export interface RpcClientOptions {
    * "host:port" or "ip:port,ip:port"; calls are spread over several addresses, also over those of one name.
    */
   address: string;
-  /** May change: calls then move to new connections, streams within two minutes (connections.ts). */
+  /** May change: calls then move to new connections, other streams within two minutes (connections.ts). */
   tls: TlsMaterial | Watched<TlsMaterial>;
   /**
    * The name in the server's certificate: "auth" means auth.countersign.internal; a name with a dot is used
@@ -72,6 +72,8 @@ export type SoleRpcClient<D extends ServiceDefinition> = RpcClient<D> & { close(
 export interface RpcChannel {
   /** Creates a client of one of the callee's services. Streams have no deadline except that of their call. */
   client<D extends ServiceDefinition>(definition: D, deadlineMs?: number): RpcClient<D>;
+  /** Calls `listener` each time that calls begin to go to connections with new certificates. */
+  onRenewed(listener: () => void): void;
   close(): void;
 }
 
@@ -123,6 +125,8 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
     options.coalesce === true
       ? createCallsClient((input, call) => callsStream(connections, options, input, call))
       : undefined;
+  // A shared stream would go on for ten seconds with a certificate that may end meanwhile.
+  if (callsClient !== undefined) connections.onRenewed(callsClient.renew);
   const send: SendUnary =
     callsClient === undefined ? (...call) => sendAlone(connections, ...call) : (...call) => callsClient.send(...call);
   return {
@@ -135,6 +139,7 @@ export function createRpcChannel(options: RpcClientOptions): RpcChannel {
       const noFaultPoints = Object.fromEntries(streams.map(([key]) => [key, false]));
       return withFaultPoints(options.serverName, methods, noFaultPoints) as RpcClient<typeof definition>;
     },
+    onRenewed: connections.onRenewed,
     close() {
       endRenewal();
       callsClient?.close();

@@ -25,6 +25,8 @@ export interface Coalescer<Item, Answer> {
    * deadline. An item with an aborted signal is rejected when its turn to be sent comes.
    */
   send(item: Omit<Item, "id">, deadlineMs: number, signals?: readonly AbortSignal[]): Promise<Answer>;
+  /** Opens a new stream for the items to come. */
+  renew(): void;
   close(): void;
 }
 
@@ -235,6 +237,9 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
       new Promise((resolve, reject) => {
         enqueue({ id: 0, item, deadline: performance.now() + deadlineMs, signals, resolve, reject });
       }),
+    renew() {
+      if (current !== undefined) retire(current);
+    },
     close() {
       closed = true;
       clearInterval(sweeping);

@@ -33,6 +33,8 @@ export interface BorrowedClient {
 /** The gRPC clients of one address, of which the newest takes the calls. */
 export interface Connections {
   take(): BorrowedClient;
+  /** Calls `listener` each time that calls begin to go to a client with new certificates. */
+  onRenewed(listener: () => void): void;
   /**
    * Replaces the clients, because the certificates have changed; tries until the callee accepts them. With
    * `mustLeave`, no older client is used after a time: the callee may have been verified by a removed CA.
@@ -53,6 +55,7 @@ export function createConnections(
   moveStreamsMs = MOVE_STREAMS_MS,
 ): Connections {
   const entries = new Set<Entry>();
+  const listeners = new Set<() => void>();
   let next: Client | undefined;
   let closed = false;
   /** The certificates have changed since `next`, or without one `current`, was opened. */
@@ -95,7 +98,10 @@ export function createConnections(
         const before = current;
         current = add(client, openedIn);
         closeIfUnused(before);
-        if (renews) moveStreams();
+        if (renews) {
+          for (const listener of listeners) listener();
+          moveStreams();
+        }
       }
       if (isOutdated) setTimeout(() => void (isOutdated && renew()), RENEW_AGAIN_MS).unref();
     });
@@ -123,6 +129,7 @@ export function createConnections(
   }
 
   return {
+    onRenewed: (listener) => void listeners.add(listener),
     take() {
       isUsed = true;
       if (next === undefined && !closed && performance.now() - current.since > replaceAfterMs) replace();

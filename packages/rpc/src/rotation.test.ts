@@ -194,6 +194,19 @@ describe("certificates", () => {
     expect(await closedAfter).toBeLessThan(3 * MOVE_MS);
   });
 
+  test.each([
+    ["on a stream", true],
+    ["alone", false],
+  ])("no call fails after the end of a certificate that was replaced before; calls %s", async (_, coalesce) => {
+    const clientTls = settable(await ours.issue("gateway", { lifeMs: 2_500 }));
+    const expired = new Promise((resolve) => setTimeout(resolve, 3_500));
+    const calling = load(channelOf(clientTls, coalesce));
+    await vi.waitFor(() => expect(calling.calls()).toBeGreaterThan(50), 2_000);
+    clientTls.set(await ours.issue("gateway"));
+    await expired;
+    expect(await calling.end()).toEqual([]);
+  });
+
   test("a caller whose certificate has expired is refused, also on the connection that it has", async () => {
     const channel = channelOf(await ours.issue("gateway", { lifeMs: 2_500 }));
     const { ended, first } = opened(channel);
