@@ -2,7 +2,7 @@ import { root } from "@countersign/build/paths.ts";
 import { expect, it } from "vitest";
 import { checkMigrations, findLongLocks } from "./check-migrations.ts";
 
-const find = (text: string) => findLongLocks(root, "migration.sql", text);
+const find = (text: string) => findLongLocks(root, ["migration.sql"], text);
 
 it.each([
   ['CREATE INDEX "a" ON "session" ("account_id");', "require-concurrent-index-creation"],

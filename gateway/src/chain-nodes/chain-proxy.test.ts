@@ -5,6 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 import type { ChainNodes } from "./chain-nodes-file.ts";
 
+/** Against a machine that is busy: one second, which is the default, is sometimes too short. */
+const WAIT = { timeout: 10_000 };
 const ID = "0f".repeat(32);
 const KEY = "the-providers-key";
 const BLOCKS = "/chain/v1/flow-test/v1/blocks?height=sealed";
@@ -88,7 +90,7 @@ describe("requests to a chain node", () => {
     expect(connection).toMatch(/keep-alive|close/);
     expect(others).toEqual({ accept: "*/*", "x-api-key": KEY });
     await expect
-      .poll(() => gateway.samples)
+      .poll(() => gateway.samples, WAIT)
       .toEqual([{ method: "GET", route: "/chain/v1/{chainName}/v1/blocks", status: 200 }]);
   });
 
@@ -237,12 +239,12 @@ describe("requests to a chain node", () => {
       socket.write(`POST ${TRANSACTIONS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n`);
       socket.write("Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{");
     }
-    await expect.poll(() => refused).toBe(120);
+    await expect.poll(() => refused, WAIT).toBe(120);
     const started = performance.now();
     expect((await others.send("GET", BLOCKS, { token: "other" })).status).toBe(200);
     expect(performance.now() - started).toBeLessThan(5_000);
     for (const socket of slow) socket.destroy();
-    await expect.poll(async () => (await others.send("GET", BLOCKS, { token: "full" })).status).toBe(200);
+    await expect.poll(async () => (await others.send("GET", BLOCKS, { token: "full" })).status, WAIT).toBe(200);
     await others.stop();
   });
 
