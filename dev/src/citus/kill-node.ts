@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -38,7 +38,7 @@ async function startStandby(
   const { postgres, user } = citusBinaries(builtCitus());
   const worker = citus.nodes[VICTIM]!;
   const url = new URL(worker.adminUrl);
-  const home = postgresHome(join(stateDir, "standby"));
+  const home = join(postgresHome(stateDir), "standby");
   mkdirSync(home, { recursive: true });
   if (user) chownSync(home, user.uid, user.gid);
   const data = join(home, "data");
@@ -165,7 +165,6 @@ export async function killNode(args: readonly string[]): Promise<number> {
     const served = outage.filter(({ victim, done }) => !victim && done).length;
     const refusedElsewhere = outage.filter(({ victim, done }) => !victim && !done).length;
     await standby.child.kill();
-    rmSync(postgresHome(join(stateDir, "standby")), { recursive: true, force: true });
     console.log(`${acknowledged.length} commits acknowledged, ${lost} lost`);
     console.log(
       `killed after ${killedAt.toFixed(1)} s; its accounts were refused for ${(recoveredAt - killedAt).toFixed(1)} s (${DETECTION_MS / 1_000} s until somebody acted)`,

@@ -6,7 +6,7 @@ import { postgresBlockedKeyStore } from "../../../services/auth/src/store/postgr
 import { postgresSessionStore } from "../../../services/auth/src/store/postgres-session-store.ts";
 import { PrismaClient as KeyPrisma } from "../../../services/key/src/store/generated/client.ts";
 import { postgresKeyStore } from "../../../services/key/src/store/postgres-key-store.ts";
-import { seedAccounts } from "./seed.ts";
+import { SEED_SETTINGS, seedAccounts } from "./seed.ts";
 import { onTemporaryCitus, quantile } from "./temporary.ts";
 
 const WARM_UP = 2_000;
@@ -67,5 +67,5 @@ export async function latency(args: readonly string[]): Promise<number> {
     await Promise.all([auth.close(), key.close()]);
     const [first] = rows as [(typeof rows)[0]];
     return rows.every(({ p50, p99 }) => p50 <= 1.3 * first.p50 && p99 <= 2 * first.p99) ? 0 : 1;
-  });
+  }, SEED_SETTINGS);
 }

@@ -23,8 +23,7 @@ export async function onTemporaryCitus<T>(
     return await work(citus, stateDir);
   } finally {
     await Promise.all(citus.nodes.map(({ child }) => child.kill()));
-    const states = ["postgres", ...Array.from({ length: NODES - 1 }, (_, i) => `postgres-worker-${i + 1}`)];
-    for (const state of states) rmSync(postgresHome(join(stateDir, state)), { recursive: true, force: true });
+    rmSync(postgresHome(stateDir), { recursive: true, force: true });
     rmSync(stateDir, { recursive: true, force: true });
   }
 }

@@ -5,7 +5,7 @@ import { distribute } from "@countersign/migrations/distribute.ts";
 import { executeSql } from "@countersign/migrations/execute-sql.ts";
 import type { StartChild } from "./child.ts";
 import { createDatabases, type DatabaseUrls, databaseUrls } from "./databases.ts";
-import { type Postgres, startPostgres } from "./postgres.ts";
+import { type Postgres, postgresHome, startPostgres } from "./postgres.ts";
 import { ownDirectory, type PostgresBinaries, postgresUser } from "./postgres-binaries.ts";
 
 /** Where Postgres is in the folder that the build makes. */
@@ -60,6 +60,9 @@ export async function startCitus(options: CitusOptions): Promise<Citus> {
   const { home, stateDir, ports, shards = 8, begin = (_name, start) => start() } = options;
   const binaries = citusBinaries(home);
   mkdirSync(stateDir, { recursive: true });
+  const base = postgresHome(stateDir);
+  ownDirectory(base, 0o755);
+  const passwordFile = join(base, "pgpass");
   const nodes: Postgres[] = [];
   for (const [node, port] of ports.entries()) {
     const name = node === 0 ? "postgres" : `postgres-worker-${node}`;
@@ -68,14 +71,18 @@ export async function startCitus(options: CitusOptions): Promise<Citus> {
       await begin(name, () =>
         startPostgres({
           stateDir: join(stateDir, name),
+          home: join(base, name),
           name,
           port,
           logFile: options.logFile(node),
           throwAway: options.throwAway ?? false,
           binaries,
           ...(password !== undefined && { password }),
-          // Nodes enter each other with the passwords of the roles.
-          env: (own) => ({ ...process.env, PGPASSFILE: writePasswords(own, ports, binaries) }),
+          env(own) {
+            // Nodes enter each other with the passwords of the roles.
+            writePasswords(passwordFile, own, binaries);
+            return { ...process.env, PGPASSFILE: passwordFile };
+          },
           settings: [
             "shared_preload_libraries=citus",
             "wal_level=logical",
@@ -102,20 +109,16 @@ export async function startCitus(options: CitusOptions): Promise<Citus> {
     moved.port = String(ports[node]);
     return moved.href;
   };
-  return { nodes, passwordFile: passwordFile(ports), urlOn, adminUrl: coordinator.adminUrl, urlOf: coordinator.urlOf };
+  return { nodes, passwordFile, urlOn, adminUrl: coordinator.adminUrl, urlOf: coordinator.urlOf };
 }
 
-const passwordFile = (ports: readonly number[]) => join(postgresDir(root), `pgpass-${ports.join("-")}`);
-
-/** Writes the file that libpq reads passwords from, and returns its path. */
-function writePasswords(password: string, ports: readonly number[], { user }: PostgresBinaries): string {
-  const file = passwordFile(ports);
+/** Writes the file that libpq reads passwords from. */
+function writePasswords(file: string, password: string, { user }: PostgresBinaries): void {
   const { urlOf } = databaseUrls(password, "127.0.0.1:1");
   const roles = services.map((service) => new URL(urlOf(service)));
   const lines = [`*:*:*:postgres:${password}`, ...roles.map((url) => `*:*:*:${url.username}:${url.password}`)];
   writeFileSync(file, `${lines.join("\n")}\n`, { mode: 0o600 });
   if (user) chownSync(file, user.uid, user.gid);
-  return file;
 }
 
 /** Returns the superuser's connection string of a service's database. */
@@ -126,9 +129,20 @@ async function joinNodes(nodes: readonly Postgres[], ports: readonly number[], s
   for (const { adminUrl } of nodes)
     await executeSql(adminUrlOf(adminUrl, service), ["CREATE EXTENSION IF NOT EXISTS citus"]);
   const [coordinator] = nodes as [Postgres];
+  const workers = ports.slice(1);
   await executeSql(adminUrlOf(coordinator.adminUrl, service), [
     `SELECT citus_set_coordinator_host('127.0.0.1', ${ports[0]}) WHERE NOT EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0)`,
-    ...ports.slice(1).map((port) => `SELECT citus_add_node('127.0.0.1', ${port})`),
+    // Started again, a node may have another port.
+    ...workers.map(
+      (port, i) =>
+        `SELECT citus_update_node(nodeid, '127.0.0.1', ${port}) FROM pg_dist_node WHERE groupid = ${i + 1} AND nodeport <> ${port}`,
+    ),
+    `SELECT citus_set_coordinator_host('127.0.0.1', ${ports[0]}) FROM pg_dist_node WHERE groupid = 0 AND nodeport <> ${ports[0]}`,
+    ...workers.map(
+      (port, i) =>
+        `SELECT citus_add_node('127.0.0.1', ${port}) WHERE NOT EXISTS (SELECT FROM pg_dist_node WHERE groupid = ${i + 1})`,
+    ),
+    "SELECT start_metadata_sync_to_all_nodes() WHERE EXISTS (SELECT FROM pg_dist_node WHERE NOT metadatasynced)",
   ]);
 }
 

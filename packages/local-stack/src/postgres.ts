@@ -13,6 +13,8 @@ import { findPostgres, ownDirectory, type PostgresBinaries } from "./postgres-bi
 export interface PostgresOptions {
   /** Names the data directory: each state directory has a cluster of its own. */
   stateDir: string;
+  /** Where the data directory is. Default: postgresHome(stateDir). */
+  home?: string;
   port: number;
   logFile: string;
   /**
@@ -49,7 +51,7 @@ export function postgresHome(stateDir: string): string {
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const binaries = options.binaries ?? findPostgres();
-  const home = postgresHome(options.stateDir);
+  const home = options.home ?? postgresHome(options.stateDir);
   ownDirectory(home, 0o755);
   const data = join(home, "data");
   const passwordFile = join(home, "password");
