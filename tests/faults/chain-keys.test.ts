@@ -170,8 +170,8 @@ describe("keys change on chain, and a process is killed", () => {
   };
   beforeAll(async () => {
     fresh = await Promise.all(Array.from({ length: 1 + cases.length }, newHousehold));
-    await quiet(stack.stack, 20_000);
-  }, 120_000);
+    await quiet(stack.stack);
+  }, 180_000);
 
   it("without a kill every fault point is passed, so that the list is complete", async () => {
     const household = nextHousehold();
@@ -206,7 +206,7 @@ describe("keys change on chain, and a process is killed", () => {
   });
 
   it("in the end no change was lost, and none applied twice", { timeout: 120_000 }, async () => {
-    await quiet(stack.stack, 30_000);
+    await quiet(stack.stack);
     const wrong = async () => (await Promise.all(households.map(wrongWith))).flat();
     await expect.poll(wrong, { timeout: REDELIVERED_MS, interval: 1_000 }).toEqual([]);
     expect(households).toHaveLength(1 + cases.length);

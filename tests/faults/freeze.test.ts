@@ -61,8 +61,8 @@ describe("an account is frozen, and a process is killed", () => {
   let everybody: Robbed[];
   beforeAll(async () => {
     everybody = await Promise.all(Array.from({ length: 1 + cases.length }, newRobbed));
-    await quiet(stack.stack, 20_000);
-  }, 120_000);
+    await quiet(stack.stack);
+  }, 180_000);
 
   it("without a kill every fault point is passed, so that the list is complete", async () => {
     const robbed = everybody.shift()!;

@@ -42,7 +42,7 @@ export async function leftToDo(stack: Stack): Promise<Rest> {
 }
 
 /** Waits until no work is unfinished. Throws an Error that names the rest after the timeout. */
-export async function quiet(stack: Stack, timeoutMs: number): Promise<void> {
+export async function quiet(stack: Stack, timeoutMs = 60_000): Promise<void> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     const rest = await leftToDo(stack);

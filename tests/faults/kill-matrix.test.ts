@@ -122,11 +122,11 @@ it.each(ways)(
     expect(problems).toEqual([]);
     // No client waits for events to be published and received, so these points come later.
     await expect.poll(() => placesAmong(reached), { timeout: 20_000 }).toEqual(placesOf(way));
-    await quiet(stack.stack, 20_000);
+    await quiet(stack.stack);
     expect(unknownOn(way, reached)).toEqual([]);
     stack.controller.judge = undefined;
   },
-  60_000,
+  120_000,
 );
 
 describe.each(parts)("$name, with a process killed at each fault point", (part) => {
@@ -151,7 +151,7 @@ describe.each(parts)("$name, with a process killed at each fault point", (part) 
     await killScheduler.stop();
     stack.controller.judge = undefined;
     await stack.allUp();
-    await quiet(stack.stack, 60_000).catch((error: Error) => problems.push(error.message));
+    await quiet(stack.stack).catch((error: Error) => problems.push(error.message));
     for (const line of await broken(stack.stack, chain, startHeight, persons, newDevices)) wrong.add(line);
     const seconds = ((performance.now() - started) / 1000).toFixed(0);
     const people = persons.length - before.persons + newDevices.length - before.newDevices;

@@ -105,7 +105,7 @@ it(
     });
     const count = await faults(until);
     await Promise.all(lives);
-    await quiet(stack.stack, 60_000).catch((error: Error) => problems.push(error.message));
+    await quiet(stack.stack).catch((error: Error) => problems.push(error.message));
     problems.push(...stack.died().map((name) => `${name} died by itself`));
     problems.push(...(await broken(stack.stack, chain, startHeight, persons)));
     const seconds = ((performance.now() - started) / 1000).toFixed(0);

@@ -159,6 +159,6 @@ it("challenges of a minute are counted over both gateways and both of auth", asy
 });
 
 it("nothing is there twice", async () => {
-  await quiet(stack.stack, 30_000);
+  await quiet(stack.stack);
   expect(await broken(stack.stack, chain, startHeight, persons)).toEqual([]);
-}, 60_000);
+}, 120_000);

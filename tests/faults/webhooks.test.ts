@@ -69,7 +69,7 @@ it("the device service is killed again and again, the receiver fails and hangs: 
     const left = async () =>
       Number((await database.query("SELECT count(*) FROM webhook_queue")).rows[0].count) +
       Number((await database.query("SELECT count(*) FROM outbox")).rows[0].count);
-    await quiet(stack.stack, 60_000);
+    await quiet(stack.stack);
     await expect.poll(left, { timeout: 240_000, interval: 1_000 }).toBe(0);
     const { rows } = await database.query<{ account: string; id: string; state: string; queued: Date }>(
       "SELECT account_id AS account, event_id AS id, state, created_at AS queued FROM webhook_delivery ORDER BY event_id",

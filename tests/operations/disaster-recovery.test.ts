@@ -123,7 +123,7 @@ describe.each(cases)("each lost database goes back to another moment: $name", ({
     await frozen().client.freeze();
     ended = signedOut().client.credentials!;
     await signedOut().client.signOut();
-    await quiet(running.stack, 20_000);
+    await quiet(running.stack);
     transactions = new Set((await chain.transactions(startHeight)).map(({ id }) => id));
     const [row] = await query<{ last: string }>(
       running.stack,
@@ -223,7 +223,7 @@ describe.each(cases)("each lost database goes back to another moment: $name", ({
       await running.restart("account");
     }
     for (const person of forgotten) expect(await adopt(person)).toMatchObject({ code: 0 });
-    await quiet(running.stack, 20_000);
+    await quiet(running.stack);
   });
 
   it("everybody signs in, and everything works", async () => {
@@ -244,7 +244,7 @@ describe.each(cases)("each lost database goes back to another moment: $name", ({
     await transact(fresh);
     await fresh.client.signOut();
 
-    await quiet(running.stack, 30_000);
+    await quiet(running.stack);
     const persons = [...everybody(), fresh];
     const wrong = await broken(running.stack, chain, startHeight, persons, [revoked, enrolled], { transactions });
     expect(wrong).toEqual([]);

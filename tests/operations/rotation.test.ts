@@ -58,6 +58,6 @@ it("ten minutes of load with certificates of two minutes from changing CAs, and 
     }
   });
   await certificates.issue();
-  await quiet(stack.stack, 60_000);
+  await quiet(stack.stack);
   expect(await broken(stack.stack, chain, startHeight, persons)).toEqual([]);
 });

@@ -92,6 +92,6 @@ it("rolls out in the documented order and back, under load: no request fails, no
   );
   expect(failed).toEqual([]);
   expect(stack.died()).toEqual([]);
-  await quiet(stack.stack, 60_000);
+  await quiet(stack.stack);
   expect(await broken(stack.stack, chain, startHeight, persons)).toEqual([]);
 }, 600_000);
