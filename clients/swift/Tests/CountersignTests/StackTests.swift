@@ -53,6 +53,60 @@ struct OneKey: KeyStore {
     func remove() {}
 }
 
+private let greeting = """
+    transaction(text: String) {
+      prepare(account: auth(SaveValue) &Account) {
+        account.storage.save(text, to: /storage/greeting)
+      }
+    }
+    """
+
+/// Counts the pairs of tokens that are kept.
+private actor CountingCredentials: CredentialStore {
+    private var credentials: Credentials?
+    private(set) var saved = 0
+
+    func load() -> Credentials? { credentials }
+
+    func save(_ credentials: Credentials?) {
+        self.credentials = credentials
+        saved += 1
+    }
+}
+
+/// Refuses the calls with one access token as the service does when it has expired, all at once: each is
+/// answered when as many as expected are there.
+private actor ExpiredToken {
+    private let header: String
+    private let expected: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private(set) var refused = 0
+
+    init(_ accessToken: String, calls: Int) {
+        header = "Bearer \(accessToken)"
+        expected = calls
+    }
+
+    func check(_ configuration: Configuration) async throws {
+        guard configuration.customHeaders["Authorization"] == header else { return }
+        refused += 1
+        if refused < expected {
+            await withCheckedContinuation { waiting.append($0) }
+        } else {
+            waiting.forEach { $0.resume() }
+            waiting = []
+        }
+        let body = Data(#"{"error":"AccessTokenExpired"}"#.utf8)
+        throw ErrorResponse.error(401, body, nil, FormatError("expired"))
+    }
+}
+
+private actor SignedIds {
+    private(set) var ids: [String] = []
+
+    func add(_ id: String) { ids.append(id) }
+}
+
 final class StackTests: XCTestCase {
     private func problem(_ work: () async throws -> Void) async throws -> ProblemError {
         do {
@@ -106,14 +160,56 @@ final class StackTests: XCTestCase {
         XCTAssertEqual(id.count, 64)
     }
 
-    func testPassesOnWhyATransactionIsRefused() async throws {
+    func testAnExpiredAccessTokenIsExchangedOnceForCallsAtTheSameTime() async throws {
+        let store = CountingCredentials()
+        let phone = try Stack.newPhone(store)
+        let account = try await Stack.signUp(phone, Stack.newEmail())
+        let kept = await store.load()
+        let first = try XCTUnwrap(kept)
+        let late = ExpiredToken(first.accessToken, calls: 4)
+        let ids = try await withThrowingTaskGroup(of: UUID.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try await phone.call {
+                        try await late.check($0)
+                        return try await AccountAPI.getMe(apiConfiguration: $0)
+                    }.account.id
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        XCTAssertEqual(ids, Array(repeating: account.id, count: 4))
+        let (refused, saved) = await (late.refused, store.saved)
+        XCTAssertEqual(refused, 4)
+        XCTAssertEqual(saved, 2, "the sign-up's pair, and one more")
+    }
+
+    func testSignsATransactionThatIsSealedAndPassesOnWhyOneIsRefused() async throws {
         let phone = try Stack.newPhone()
         try await Stack.signUp(phone, Stack.newEmail())
+        let chainName = try Stack.variable("CHAIN_NAME")
         let networks = try await phone.call { try await AccountAPI.listNetworks(apiConfiguration: $0) }.networks
+        let network = try XCTUnwrap(networks.first { $0.chainName == chainName })
+        let signed = SignedIds()
+        let id = try await phone.sendTransaction(network, cadence: greeting, arguments: [.string("hello é 🦊")]) {
+            await signed.add($0)
+        }
+        let ids = await signed.ids
+        XCTAssertEqual(ids, [id])
+        try await awaitSeal(network, id)
+
         let cadence = "transaction { prepare(a: auth(AddKey) &Account) {} }"
-        let refused = try await problem { _ = try await phone.sendTransaction(networks[0], cadence: cadence) }
+        let refused = try await problem { _ = try await phone.sendTransaction(network, cadence: cadence) }
         XCTAssertEqual(refused.error, "SigningRefused")
         XCTAssertFalse(refused.reason.isEmpty)
+
+        // A second greeting panics on chain: there is one already.
+        do {
+            _ = try await phone.sendTransaction(network, cadence: greeting, arguments: [.string("again")])
+            XCTFail("the chain took it")
+        } catch let error as TransactionFailedError {
+            XCTAssertTrue(error.message.lowercased().contains("cadence runtime error"), error.message)
+        }
     }
 
     func testEnrollsASecondPhoneAnnouncedByAnEvent() async throws {
@@ -145,6 +241,27 @@ final class StackTests: XCTestCase {
         XCTAssertEqual(signedIn.account.id, account.id)
         let added = try await next("key.added").text("publicKey")
         XCTAssertEqual(added, tablet.deviceKey.publicKey.publicKey)
+        let me = try await tablet.me()
+        XCTAssertEqual(me.id, account.id)
+        let devices = try await phone.call { try await DevicesAPI.listDevices(apiConfiguration: $0) }.devices
+        let both = [phone, tablet].map(\.deviceKey.publicKey.publicKey)
+        XCTAssertEqual(Set(devices.map(\.publicKey)), Set(both))
+    }
+
+    func testARejectedPhoneGetsNoSession() async throws {
+        let email = Stack.newEmail()
+        let store = MemoryCredentials()
+        let (phone, tablet) = try (Stack.newPhone(), Stack.newPhone(store))
+        try await Stack.signUp(phone, email)
+        let requested = try await tablet.requestEnrollment(
+            Stack.logIn(email, tablet.loginNonce), chainName: Stack.variable("CHAIN_NAME"), device: NewDevice(name: "Tablet"))
+        let pending = try await phone.pendingEnrollments()
+        XCTAssertEqual(pending.count, 1)
+        try await phone.rejectEnrollment(pending[0].id)
+        let refused = try await problem { _ = try await tablet.awaitEnrollment(requested) }
+        XCTAssertEqual(refused.error, "TwoFactorAuthRejected")
+        let kept = await store.load()
+        XCTAssertNil(kept)
     }
 
     func testTheEndOfASessionIsItsLastEvent() async throws {
