@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /**
@@ -8,6 +8,21 @@ import type { Clock } from "./clock.ts";
 export function uuidv7(clock: Clock): string {
   const time = clock.now().getTime().toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}
+
+let latest = { time: 0, count: 0 };
+
+/**
+ * Returns a UUIDv7 of this moment that sorts after all that this process made before, also of the same
+ * millisecond or if the clock was set back: a part counts from a random start (RFC 9562, section 6.2).
+ * Not for ids that nobody may guess.
+ */
+export function orderedUuidv7(): string {
+  const time = Date.now();
+  latest = time > latest.time ? { time, count: randomInt(2 ** 35) } : { ...latest, count: latest.count + 1 };
+  const count = latest.count.toString(16).padStart(9, "0");
+  const id = uuidv7({ now: () => new Date(latest.time) });
+  return `${id.slice(0, 15)}${count.slice(0, 3)}-8${count.slice(3, 6)}-${count.slice(6)}${id.slice(-9)}`;
 }
 
 /** Returns a random UUIDv4, for ids that must not reveal their time of creation. */

@@ -1,4 +1,4 @@
-import { activeTrace, formatTraceParent, isUuid, type TraceParent, uuidv7 } from "@countersign/core";
+import { activeTrace, formatTraceParent, isUuid, orderedUuidv7, type TraceParent } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 
 export interface OutboxRowInput {
@@ -60,7 +60,7 @@ export interface EventContext {
   occurredAt: Date;
   /** Default: none; the event is of no request. */
   requestId?: string;
-  /** UUIDv7. Default: a new one of the time of the event. */
+  /** UUIDv7. Default: a new one of this moment, which sorts after those of rows that this process made. */
   id?: string;
   /** The work that made the event. Default: the work that makes the row. */
   trace?: TraceParent | undefined;
@@ -70,7 +70,7 @@ type Payload = Partial<Omit<Event, "id" | "occurredAt" | "accountId" | "requestI
 
 /** Returns the row of an event of a service, with its payload by its name in events.proto. */
 export function eventRow(service: string, event: string, context: EventContext, payload: Payload): OutboxRow {
-  const { accountId, occurredAt, requestId = "", id = uuidv7({ now: () => occurredAt }) } = context;
+  const { accountId, occurredAt, requestId = "", id = orderedUuidv7() } = context;
   const { trace = activeTrace() } = context;
   const traceparent = trace === undefined ? "" : formatTraceParent(trace);
   const message = Event.encode({ id, occurredAt, accountId, requestId, traceparent, ...payload }).finish();

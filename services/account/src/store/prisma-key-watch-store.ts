@@ -1,4 +1,4 @@
-import { uuidv7 } from "@countersign/core";
+import { orderedUuidv7 } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/chain-watch/watch-keys.ts";
@@ -10,7 +10,7 @@ import { leaseHeight, mayLeaseHeight } from "./lease-height.ts";
 async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: readonly Alert[], now: Date) {
   const rows = alerts.map(({ accountId, event, kind, freezes }) => {
     const { type: eventType, transactionId, index: eventIndex, height } = event;
-    const id = uuidv7({ now: () => now });
+    const id = orderedUuidv7();
     return { id, accountId, chainName, transactionId, eventIndex, eventType, height, kind, freezes, raisedAt: now };
   });
   const data = await tx.chainAlert.createManyAndReturn({ data: rows, skipDuplicates: true });

@@ -1,6 +1,5 @@
 import { eventRow, type OutboxRow } from "@countersign/events";
 import { publicKeyToProto } from "@countersign/rpc";
-import { v7 } from "uuid";
 import type { DeviceEvent } from "../domain/devices/device-store.ts";
 
 const payloads = {
@@ -16,6 +15,6 @@ const payloads = {
 /** Returns the outbox row of an event: subject cs.v1.device.<account id>.<type>. */
 export function deviceEventRow(event: DeviceEvent): OutboxRow {
   const { type, device, occurredAt, requestId } = event;
-  const context = { accountId: device.accountId, occurredAt, requestId, id: v7() };
+  const context = { accountId: device.accountId, occurredAt, requestId };
   return eventRow("device", type, context, payloads[type](event));
 }

@@ -95,6 +95,7 @@ export function postgresWebhookStore(postgres: Postgres): WebhookStore {
           UPDATE webhook_queue SET due_at = ${now} WHERE account_id = ${accountId}::uuid AND endpoint = ${endpoint}`);
       }),
 
+    // Row by row: a process that dies leaves the other rows as they were, for the command's repetition.
     async replay({ endpoint, eventId = null, from = null, to = null, deadOnly }, now) {
       const states = deadOnly ? ["dead"] : ["dead", "delivered"];
       let replayed = 0;

@@ -1,6 +1,5 @@
 import { eventRow, type OutboxRow } from "@countersign/events";
 import type { PublicKey } from "@countersign/keys";
-import { v7 } from "uuid";
 import type { DeviceAttributes } from "../domain/devices/device.ts";
 import type { EventContext } from "../domain/two-factor/ports.ts";
 import type { EnrollingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
@@ -76,4 +75,4 @@ export const twoFactorEventRow = (
   status: TwoFactorEventStatus,
   context: EventContext,
 ): OutboxRow =>
-  eventRow("device", "two-factor-changed", { ...context, accountId, id: v7() }, { twoFactorChanged: { id, status } });
+  eventRow("device", "two-factor-changed", { ...context, accountId }, { twoFactorChanged: { id, status } });

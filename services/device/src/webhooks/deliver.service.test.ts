@@ -1,6 +1,7 @@
 import { FixedClock, type Logger, uuidv7 } from "@countersign/core";
+import { eventRow } from "@countersign/events";
 import { sql } from "@countersign/postgres";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { erasePerson } from "../store/account-readings.ts";
 import { postgresWebhookStore } from "../store/postgres-webhook-store.ts";
 import { silentLogger } from "../testing/silent-logger.ts";
@@ -73,6 +74,19 @@ describe("delivery", () => {
     expect(await queues()).toBe(0);
     await work();
     expect(seen).toHaveLength(3);
+  });
+
+  it("of events that were made in one millisecond keeps their order, also if they reach the queue in another", async () => {
+    const account = newAccount();
+    const context = { accountId: account, occurredAt: clock.now() };
+    vi.useFakeTimers({ now: clock.now(), toFake: ["Date"] });
+    const ids = Array.from({ length: 20 }, () => eventRow("device", "device-updated", context, {}).id);
+    vi.useRealTimers();
+    expect(new Set(ids.map((id) => id.slice(0, 13))).size).toBe(1);
+    for (const eventId of ids.toReversed())
+      await store.add({ eventId, accountId: account, endpoints: ["wallet"], type: "t", body: "{}", now: clock.now() });
+    await work();
+    expect(seen).toEqual(ids);
   });
 
   it("of a repeated event is one", async () => {
@@ -285,6 +299,34 @@ describe("replay", () => {
     expect(await replay({ to: middle })).toEqual([1, [first]]);
     expect(await replay({ endpoint: "game", from: new Date(0) })).toEqual([0, []]);
     expect(await replay({ eventId: uuidv7(clock) })).toEqual([0, []]);
+  });
+
+  it("that dies in the middle is repeated without harm: each event is sent once, in order", async () => {
+    const account = newAccount();
+    const ids = [await add(account), await add(account), await add(account), await add(account)];
+    await postgres.execute(sql`UPDATE webhook_delivery SET state = 'dead', ended_at = ${clock.now()}`);
+    await postgres.execute(sql`DELETE FROM webhook_queue`);
+    const dead = { endpoint: "wallet", deadOnly: true };
+    let left = 2;
+    const dying = postgresWebhookStore({
+      ...postgres,
+      transaction: (...args: Parameters<typeof postgres.transaction>) => {
+        if (left-- === 0) throw new Error("killed");
+        return postgres.transaction(...args);
+      },
+    } as typeof postgres);
+    clock.advance(1_000);
+    await expect(dying.replay(dead, clock.now())).rejects.toThrow("killed");
+    expect((await rows()).map(({ state }) => state)).toEqual(["waiting", "waiting", "dead", "dead"]);
+    // The first half may have arrived by then.
+    await work();
+    clock.advance(1_000);
+    expect(await store.replay(dead, clock.now())).toBe(2);
+    expect(await store.replay(dead, clock.now())).toBe(0);
+    await work();
+    expect(seen).toEqual(ids);
+    expect((await rows()).map(({ state }) => state)).toEqual(Array(4).fill("delivered"));
+    expect(await queues()).toBe(0);
   });
 
   it("of more than one batch ends although what it replays is delivered meanwhile", async () => {

@@ -1,7 +1,6 @@
 import { eventRow, type OutboxRow } from "@countersign/events";
 import type { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
-import { v7 } from "uuid";
 import type { AccountLeft, KeyEvent } from "../domain/ports.ts";
 
 type Payload = Pick<Event, "keyRegistered" | "keyRevoked" | "keyDiscovered" | "accountLeft">;
@@ -21,5 +20,5 @@ export function keyEventRow(event: KeyEvent | AccountLeft): OutboxRow {
   const { type, occurredAt } = event;
   const accountId = event.type === "account-left" ? event.accountId : event.registration.accountId;
   const requestId = event.type === "account-left" ? "" : event.requestId;
-  return eventRow("key", type, { accountId, occurredAt, requestId, id: v7() }, payloadOf(event));
+  return eventRow("key", type, { accountId, occurredAt, requestId }, payloadOf(event));
 }
