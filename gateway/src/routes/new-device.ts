@@ -1,10 +1,10 @@
-import { LoginOnChain, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
+import { Attestation, LoginOnChain, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn, TwoFactorRequested } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
-import { fromLogin, loginBeyondSchema, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
+import { fromAttestation, fromLogin, loginBeyondSchema, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
 import { DEADLINES, once } from "./rpc.ts";
 import { toTwoFactorAuth } from "./two-factor.ts";
@@ -31,6 +31,7 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
         .object({
           request: LoginOnChain,
           userKey: UserKeyInput,
+          attestation: Attestation.optional(),
         })
         .meta({ id: "TwoFactorEnrollmentRequest", description: "The login and the key of a new device." }),
     },
@@ -55,6 +56,7 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
         login: fromLogin(body.request),
         chainName: body.request.chainName,
         userKey: fromUserKey(body.userKey, "/userKey"),
+        attestation: fromAttestation(body.attestation),
         idempotencyKey: call.idempotencyKey,
       };
       const requested = signIn.requestTwoFactor(request, once(call, DEADLINES.enrollment));

@@ -1,9 +1,9 @@
-import { ChainNameInput, Login, UserKeyInput } from "@countersign/http-api/requests.ts";
+import { Attestation, ChainNameInput, Login, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn } from "@countersign/http-api/resources.ts";
 import type { Services } from "../clients.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
-import { fromLogin, loginBeyondSchema, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
+import { fromAttestation, fromLogin, loginBeyondSchema, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
 import { DEADLINES, once } from "./rpc.ts";
 
@@ -21,7 +21,11 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
     limit: "sign-up",
     idempotencyKey: true,
     request: {
-      body: Login.extend({ chainName: ChainNameInput, userKey: UserKeyInput }).meta({
+      body: Login.extend({
+        chainName: ChainNameInput,
+        userKey: UserKeyInput,
+        attestation: Attestation.optional(),
+      }).meta({
         id: "SignUpRequest",
         description: "A login at an identity provider, with the key of the first device.",
       }),
@@ -43,6 +47,7 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
         login: fromLogin(body),
         chainName: body.chainName,
         userKey: fromUserKey(body.userKey, "/userKey"),
+        attestation: fromAttestation(body.attestation),
         idempotencyKey: call.idempotencyKey,
       };
       const answer = await withLoginPointers("", signUp.signUp(request, once(call, DEADLINES.signUp)));

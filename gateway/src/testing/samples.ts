@@ -155,6 +155,12 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
   ],
   ["signUp", { ...GOOD_REQUESTS.signUp!.body, userKey: { type: "device", publicKey: "00" } }, "/userKey/device"],
   ["signUp", { ...GOOD_REQUESTS.signUp!.body, chainName: "\ud800" }, "/chainName"],
+  ["signUp", { ...GOOD_REQUESTS.signUp!.body, attestation: { type: "safetynet", token: "t" } }, "/attestation/type"],
+  [
+    "requestTwoFactor",
+    { ...GOOD_REQUESTS.requestTwoFactor!.body, attestation: { type: "app-attest", token: "x".repeat(16_385) } },
+    "/attestation/token",
+  ],
   ["issueChallenge", { ...GOOD_REQUESTS.issueChallenge!.body, request: [] }, "/request"],
   ["issueChallenge", { challengeType: "deviceKey", request: login }, "/publicKey"],
   ["issueChallenge", { ...GOOD_REQUESTS.issueChallenge!.body, request: { chainName: "x" } }, "/request/method"],

@@ -13,6 +13,7 @@ import type { Challenge, Credentials, SignedIn, TwoFactorRequested, UserKey } fr
 import { ClientSession } from "./session.ts";
 import type { SessionView } from "./session-state.ts";
 import { type ChallengeOptions, requestChallenge, respondChallenge, type SignUpOptions, signUp } from "./sign-in.ts";
+import { type Attest, attestationOf } from "./user-key.ts";
 
 /** Options of a client. */
 export interface ClientOptions {
@@ -35,6 +36,11 @@ export interface ClientOptions {
   eventTransport?: EventTransport;
   /** Default: the platform's Web Locks, else locks of this page alone. */
   locks?: LockManager;
+  /**
+   * Makes the app's attestation, where its operator requires one at sign-up and enrollment. It is called once
+   * for each such request. A web page has none.
+   */
+  attest?: Attest;
   /** This device's time in milliseconds since 1970; default: `Date.now`. */
   now?: () => number;
 }
@@ -51,6 +57,7 @@ export class CountersignClient extends AccountOperations {
   readonly #session: ClientSession;
   readonly #clock: CorrectedClock;
   readonly #locks: LockManager;
+  readonly #attest: Attest | undefined;
 
   constructor(options: ClientOptions) {
     const { baseUrl, deviceKey, eventTransport = defaultEvents(options.fetch), now = Date.now } = options;
@@ -64,6 +71,7 @@ export class CountersignClient extends AccountOperations {
     this.#session = session;
     this.#clock = clock;
     this.#locks = locks;
+    this.#attest = options.attest;
   }
 
   /**
@@ -125,13 +133,14 @@ export class CountersignClient extends AccountOperations {
    * @example const { account } = await client.signUp({ login, chainName, device: { name: "Ada's phone" } });
    */
   async signUp(options: SignUpOptions): Promise<SignedIn> {
-    const send = (accessToken?: string) => signUp(this.#transport, this.deviceKey, options, accessToken);
-    return this.#session.open(() =>
-      this.#session.withAccess(send, { isSignIn: true }).catch((error: unknown) => {
+    return this.#session.open(async () => {
+      const attestation = await attestationOf(this.#attest, "sign-up", this.deviceKey, options);
+      const send = (accessToken?: string) => signUp(this.#transport, this.deviceKey, options, attestation, accessToken);
+      return this.#session.withAccess(send, { isSignIn: true }).catch((error: unknown) => {
         if (error instanceof SessionEndedError) return send();
         throw error;
-      }),
-    );
+      });
+    });
   }
 
   /**
@@ -169,8 +178,9 @@ export class CountersignClient extends AccountOperations {
    * show(await client.matchingCode(requested));
    * await client.waitForTwoFactor(requested);
    */
-  requestTwoFactor(options: RequestTwoFactorOptions): Promise<TwoFactorRequested> {
-    return requestTwoFactor(this.#transport, this.deviceKey, options);
+  async requestTwoFactor(options: RequestTwoFactorOptions): Promise<TwoFactorRequested> {
+    const attestation = await attestationOf(this.#attest, "enrollment", this.deviceKey, options);
+    return requestTwoFactor(this.#transport, this.deviceKey, options, attestation);
   }
 
   /**

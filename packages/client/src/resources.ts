@@ -1,6 +1,6 @@
 import type { Assertion, KeyAlgorithm } from "@countersign/keys";
 
-export type { DeviceAttributes, DeviceChange, Login } from "@countersign/http-api/requests.ts";
+export type { Attestation, DeviceAttributes, DeviceChange, Login } from "@countersign/http-api/requests.ts";
 export type * from "@countersign/http-api/resources.ts";
 
 /** The device's key: it never leaves the device, so the client only asks for signatures. */

@@ -1,6 +1,14 @@
 import { passkeySignature, type TransactionSignature } from "@countersign/flow";
-import { bytesToBase64url, bytesToHex, challengeOf, hexToBytes } from "@countersign/keys";
-import type { DeviceAttributes, Passkey, UserKey } from "./resources.ts";
+import {
+  type AttestedRequest,
+  attestationHash,
+  attestationText,
+  bytesToBase64url,
+  bytesToHex,
+  challengeOf,
+  hexToBytes,
+} from "@countersign/keys";
+import type { Attestation, DeviceAttributes, Login, Passkey, UserKey } from "./resources.ts";
 
 export const isPasskey = (key: UserKey): key is Passkey => "assert" in key;
 
@@ -12,6 +20,32 @@ export const userKeyBody = (key: UserKey, device: DeviceAttributes | undefined) 
   const type = isPasskey(key) ? "passkey" : "device";
   return { type, publicKey, algorithm, device: { publicKey, algorithm, ...device } };
 };
+
+/** The request that an attestation is about, in the three forms that the platforms' APIs take. */
+export interface AttestedClientData {
+  /** The text itself, for modules that hash it, as `attestKeyAsync` of Expo does. */
+  readonly clientData: string;
+  /** Its SHA-256: `clientDataHash` of App Attest. */
+  readonly clientDataHash: Uint8Array;
+  /** The same in base64url: `nonce` of a classic request of Play Integrity. */
+  readonly nonce: string;
+}
+
+/** Has the phone's platform attest the app. undefined: this platform has no attestation. */
+export type Attest = (request: AttestedClientData) => Promise<Attestation | undefined>;
+
+/** Returns the app's attestation of a request with a new key; undefined where the app makes none. */
+export async function attestationOf(
+  attest: Attest | undefined,
+  operation: AttestedRequest["operation"],
+  key: UserKey,
+  { login, chainName }: { login: Login; chainName: string },
+): Promise<Attestation | undefined> {
+  if (!attest) return undefined;
+  const request = { operation, chainName, loginToken: login.token, accountKey: key, deviceKey: key };
+  const clientDataHash = attestationHash(request);
+  return attest({ clientData: attestationText(request), clientDataHash, nonce: bytesToBase64url(clientDataHash) });
+}
 
 /** Answers a login's challenge (hex), in the form of the request body. */
 export async function answerChallenge(key: UserKey, challengeData: string): Promise<object> {

@@ -124,6 +124,30 @@ export const UserKeyInput = z
   })
   .meta({ id: "NewUserKey", description: "The account key of a new device, with the device." });
 
+const AttestationType = z.enum(["app-attest", "play-integrity"]).meta({
+  description: "`app-attest`: Apple's App Attest. `play-integrity`: a classic request of Google's Play Integrity.",
+  examples: ["app-attest"],
+});
+
+/** The statement of a phone's platform that a genuine app makes this request; see docs/attestation.md. */
+export const Attestation = z
+  .object({
+    type: asText(AttestationType),
+    keyId: optionalText().meta({
+      description: 'The id of the attested key in base64, of App Attest; otherwise "".',
+      examples: ["zgSY9YSD+7TaDXssY6WlOPVS1K3Lmk+pFhlcSWE+ZV0="],
+    }),
+    token: requiredText(16_384).meta({
+      description: "The attestation object in base64, or the integrity token.",
+      examples: ["o2NmbXRvYXBwbGUtYXBwYXR0ZXN0"],
+    }),
+  })
+  .meta({
+    id: "Attestation",
+    description:
+      "The statement of a phone's platform that a genuine app makes this request, where the app requires it.",
+  });
+
 /** The changes of a device; absent members stay as they are. */
 export const DeviceChange = z
   .object({
@@ -141,6 +165,7 @@ export const DeviceChange = z
   })
   .meta({ id: "DeviceChange", description: "The changes of a device; absent members stay as they are." });
 
+export type Attestation = z.input<typeof Attestation>;
 export type Login = z.input<typeof Login>;
 export type DeviceAttributes = z.input<typeof DeviceAttributes>;
 export type UserKeyInput = z.input<typeof UserKeyInput>;

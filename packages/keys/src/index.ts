@@ -1,3 +1,4 @@
+export { type AttestedRequest, attestationHash, attestationText } from "./attestation.ts";
 export { base64urlToBytes, bytesToBase64url } from "./base64url.ts";
 export { canonicalPublicKey, isCanonicalPublicKey, publicKeyLength } from "./canonical-public-key.ts";
 export { bytesToHex, hexToBytes, isHex } from "./hex.ts";

@@ -42,6 +42,7 @@ export function stateFiles(stateDir: string) {
   return {
     networks: join(stateDir, "networks.json"),
     providers: join(stateDir, "auth-providers.json"),
+    attestation: join(stateDir, "attestation.json"),
     passkeys: join(stateDir, "passkeys.json"),
     webhooks: join(stateDir, "webhooks.json"),
     serverAppSecret: join(stateDir, "keys", "server-app.secret"),
@@ -70,6 +71,7 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
   if (name === "auth") {
     return {
       AUTH_PROVIDERS_FILE: files.providers,
+      AUTH_ATTESTATION_FILE: files.attestation,
       AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE: files.tokenKeyEncryptionKey,
       AUTH_HTTP_LISTEN: `127.0.0.1:${ports.authHttp}`,
       AUTH_REQUIRE_LOGIN_TOKEN: "true",

@@ -130,7 +130,8 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const pages = [...(webWallet === undefined ? [] : [webWallet]), ...apps.flatMap(({ origin }) => origin ?? [])];
   writeFileSync(files.passkeys, `${JSON.stringify(developmentPasskeys([...gateways, ...pages]), null, 2)}\n`);
 
-  // A developer's own endpoints stay.
+  // A developer's own policies and endpoints stay.
+  if (!existsSync(files.attestation)) writeFileSync(files.attestation, `${JSON.stringify({ apps: [] })}\n`);
   if (!existsSync(files.webhooks)) writeFileSync(files.webhooks, `${JSON.stringify({ endpoints: [] })}\n`);
 
   const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(

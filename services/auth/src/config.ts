@@ -10,6 +10,7 @@ import {
 } from "@countersign/runtime";
 import { chainNamesOf, watchNetworks, watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
+import { watchAttestation } from "./clients/attestation/attestation-file.ts";
 import { watchKeyring } from "./clients/keyring-file.ts";
 import { watchProviders } from "./clients/providers-file.ts";
 import { DAY_MS } from "./domain/sessions/session.ts";
@@ -23,6 +24,8 @@ const schema = serviceEnv.extend({
   /** HTTPS with mutual TLS, for the published token keys. */
   AUTH_HTTP_LISTEN: listenAddress,
   AUTH_PROVIDERS_FILE: z.string(),
+  /** The apps that attest themselves at sign-up and enrollment. */
+  AUTH_ATTESTATION_FILE: z.string().optional(),
   /** A line of 32 bytes in hex for each key; the first one encrypts. */
   AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE: z.string(),
   AUTH_TOKEN_KEY_PERIOD_DAYS: z.coerce.number().min(2).default(30),
@@ -64,6 +67,11 @@ export function loadConfig(env: Env, files = readOnce) {
     listen: settings.AUTH_LISTEN,
     httpListen: settings.AUTH_HTTP_LISTEN,
     providers: watchProviders(files, settings.AUTH_PROVIDERS_FILE),
+    attestation: watchAttestation(files, {
+      path: settings.AUTH_ATTESTATION_FILE,
+      providersPath: settings.AUTH_PROVIDERS_FILE,
+      isProduction: env.NODE_ENV === "production",
+    }),
     tokenKeyPeriodMs: settings.AUTH_TOKEN_KEY_PERIOD_DAYS * DAY_MS,
     unfreezeTimeLocks: {
       deviceMs: settings.AUTH_TIME_LOCK_UNFREEZE_SECONDS * 1000,

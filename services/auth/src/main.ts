@@ -19,6 +19,7 @@ import { cancelDeployment, registrationSteps, signUpSteps } from "./clients/sign
 import { twoFactorRequests } from "./clients/two-factor-requests.ts";
 import { createVerifyLogin } from "./clients/verify-login.ts";
 import { loadConfig } from "./config.ts";
+import { requireAttestation } from "./domain/attestation.ts";
 import { enrollApproved, enrollDevice } from "./domain/two-factor/enroll-device.ts";
 import { finishAbandonedSignUps } from "./jobs/finish-abandoned-sign-ups.ts";
 import { observeOpenSignUps } from "./jobs/observe-open-sign-ups.ts";
@@ -60,6 +61,7 @@ async function start(service: ServiceProcess) {
   const devices = runtime.client(DevicesService, "device");
   const requests = twoFactorRequests(runtime.client(TwoFactorService, "device"));
   const verifyLogin = createVerifyLogin(openProviders(config.providers, clock), stores.codes);
+  const policyOf = (appId: string) => config.attestation.current().get(appId);
   const steps = signUpSteps({ accounts, keys: registrations, devices });
   const enrolling = registrationSteps({ keys: registrations, devices }, KeyOrigin.KEY_ORIGIN_TWO_FACTOR);
   const enroll = enrollDevice({ signIns, steps: enrolling, clock });
@@ -75,7 +77,8 @@ async function start(service: ServiceProcess) {
     return deleteExpired(clock.now());
   });
 
-  const common = { verifyLogin, chains, passkeys, clock, issue, accounts, sessions, signIns, limits };
+  const logins = { verifyLogin, requireAttestation: requireAttestation({ policyOf, ...stores, clock }) };
+  const common = { ...logins, chains, passkeys, clock, issue, accounts, sessions, signIns, limits };
   const signingIn = {
     ...common,
     identities: signUps,

@@ -1,6 +1,11 @@
 import { AppError, type Reason } from "@countersign/core";
-import type { OptionalLogin } from "@countersign/http-api/requests.ts";
-import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
+import type { Attestation, OptionalLogin } from "@countersign/http-api/requests.ts";
+import {
+  AttestationType,
+  LoginMethod,
+  type LoginToken,
+  type Attestation as ProtoAttestation,
+} from "@countersign/proto/auth/v1/login.ts";
 import type { z } from "zod";
 
 /** The errors of an operation that verifies a login. */
@@ -18,7 +23,14 @@ export const loginBeyondSchema = (parent: "" | "/request") => ({
 });
 
 /** The errors of an operation in which a login brings a new key. */
-export const NEW_KEY_ERRORS = [...LOGIN_ERRORS, "UnsupportedKey", "InvalidPublicKey", "KeyBindingRequired"] as const;
+export const NEW_KEY_ERRORS = [
+  ...LOGIN_ERRORS,
+  "UnsupportedKey",
+  "InvalidPublicKey",
+  "KeyBindingRequired",
+  "AttestationRequired",
+  "InvalidAttestation",
+] as const;
 
 const METHODS = {
   id_token_channel: LoginMethod.LOGIN_METHOD_ID_TOKEN_CHANNEL,
@@ -37,6 +49,15 @@ export function fromLogin(login: z.output<typeof OptionalLogin>): LoginToken {
     nonce,
   };
 }
+
+const ATTESTATION_TYPES = {
+  "app-attest": AttestationType.ATTESTATION_TYPE_APP_ATTEST,
+  "play-integrity": AttestationType.ATTESTATION_TYPE_PLAY_INTEGRITY,
+} as const;
+
+/** Returns a body's attestation as auth.v1.Attestation. */
+export const fromAttestation = (attestation: z.output<typeof Attestation> | undefined): ProtoAttestation | undefined =>
+  attestation && { ...attestation, type: ATTESTATION_TYPES[attestation.type] };
 
 /**
  * Waits for a call whose request carries a login. Auth names the members of a login `/login/…`; `parent`

@@ -45,6 +45,22 @@ export const SIGN_IN = {
     cause: "The app requires logins that are bound to the device's key, and the login's nonce is another one.",
     remedy: "Log in again with nonce = base64url(SHA-256(public key)) of the key that the request sends.",
   },
+  AttestationRequired: {
+    grpc: "PERMISSION_DENIED",
+    http: 403,
+    title: "The app must attest itself",
+    cause: "The app requires an attestation at sign-up and enrollment, and the request has none.",
+    remedy:
+      "Give the client `attest`, which makes one with App Attest or Play Integrity. A web page cannot: it needs an app of its own, without attestation.",
+  },
+  InvalidAttestation: {
+    grpc: "PERMISSION_DENIED",
+    http: 403,
+    title: "The attestation was not accepted",
+    cause:
+      "The attestation failed a check, is for another request, was used before, or is of a platform that the app does not accept; `detail` says which.",
+    remedy: "Have the person log in again, make a new attestation for the new request, and send it once.",
+  },
   AccountExists: {
     grpc: "ALREADY_EXISTS",
     http: 409,

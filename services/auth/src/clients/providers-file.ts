@@ -58,6 +58,10 @@ function loadProviders(path: string, read: ReadFile): ProviderConfig[] {
   }));
 }
 
+/** Returns the ids of the apps that the file has clients of. Errors: ConfigError. */
+export const appIdsIn = (path: string, read: ReadFile): ReadonlySet<string> =>
+  new Set(readJsonFile(path, file, read).providers.flatMap(({ clients }) => clients.map(({ appId }) => appId)));
+
 /** Loads them, and again when the file or one of the secrets' files changes. Errors: ConfigError. */
 export const watchProviders = (files: Pick<Files, "watch">, path: string): WatchedFile<readonly ProviderConfig[]> =>
   files.watch("providers", (read) => loadProviders(path, read));

@@ -1,11 +1,17 @@
 import { hasAtMost, invalidField } from "@countersign/core";
-import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
+import {
+  AttestationType,
+  LoginMethod,
+  type LoginToken,
+  type Attestation as ProtoAttestation,
+} from "@countersign/proto/auth/v1/login.ts";
 import {
   type DeviceAttributes as ProtoDeviceAttributes,
   type UserKey,
   UserKeyType,
 } from "@countersign/proto/common/v1/types.ts";
 import { validPublicKeyFromProto } from "@countersign/rpc";
+import type { Attestation } from "../domain/attestation.ts";
 import type { Login } from "../domain/login.ts";
 import type { DeviceAttributes } from "../domain/user-key.ts";
 
@@ -36,6 +42,21 @@ export function loginFrom(login: LoginToken | undefined): Login {
     redirectUri: limited(login?.redirectUri ?? "", MAX_LONG_TEXT_CHARS, "/login/redirectUri"),
     codeVerifier: limited(login?.codeVerifier ?? "", MAX_TEXT_CHARS, "/login/codeVerifier"),
     nonce: limited(login?.nonce ?? "", MAX_TEXT_CHARS, "/login/nonce"),
+  };
+}
+
+const ATTESTATION_TYPES = new Map<number, Attestation["type"]>([
+  [AttestationType.ATTESTATION_TYPE_APP_ATTEST, "app-attest"],
+  [AttestationType.ATTESTATION_TYPE_PLAY_INTEGRITY, "play-integrity"],
+]);
+
+/** Reads an attestation; undefined means that none was sent. Errors: InvalidRequest. */
+export function attestationFrom(attestation: ProtoAttestation | undefined): Attestation | undefined {
+  if (!attestation) return undefined;
+  return {
+    type: ATTESTATION_TYPES.get(attestation.type) ?? field("/attestation/type", "unknown"),
+    keyId: limited(attestation.keyId, MAX_TEXT_CHARS, "/attestation/keyId"),
+    token: limited(attestation.token, MAX_TOKEN_CHARS, "/attestation/token"),
   };
 }
 

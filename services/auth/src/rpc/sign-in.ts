@@ -14,7 +14,7 @@ import { type Answer, type RespondChallengeOptions, respondChallenge } from "../
 import { type FinishTwoFactorOptions, finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
 import { type RequestTwoFactorOptions, requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
-import { loginFrom, nameFrom, userKeyFrom } from "./conversions.ts";
+import { attestationFrom, loginFrom, nameFrom, userKeyFrom } from "./conversions.ts";
 
 /** More than any signature has: DER of P-256 has 72 bytes at most. */
 const MAX_SIGNATURE_BYTES = 256;
@@ -69,7 +69,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
       return { account: found.account, transaction: addition ?? found.transaction, credentials };
     },
 
-    async requestTwoFactor({ login, chainName, userKey, idempotencyKey }, call) {
+    async requestTwoFactor({ login, chainName, userKey, idempotencyKey, attestation }, call) {
       await limits.twoFactor(call);
       const { opened, ephemeralAccessToken } = await request(
         {
@@ -77,6 +77,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
           chainName: nameFrom(chainName, "/request/chainName"),
           ...userKeyFrom(userKey),
           idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
+          attestation: attestationFrom(attestation),
           ip: call.clientIp ?? "",
           requestId: call.requestId,
           traceparent: formatTraceParent(call.trace),

@@ -5,7 +5,7 @@ import { accountOf, type Handlers } from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { type SignUpOptions, signUp } from "../domain/sign-up/sign-up.ts";
 import type { Deployed } from "../domain/sign-up/sign-up-saga.ts";
-import { loginFrom, nameFrom, userKeyFrom } from "./conversions.ts";
+import { attestationFrom, loginFrom, nameFrom, userKeyFrom } from "./conversions.ts";
 
 /** A deployment with the answer of the account service, which the client gets. */
 type Deployment = Deployed & { readonly answer: DeployAccountResponse };
@@ -14,7 +14,7 @@ type Deployment = Deployed & { readonly answer: DeployAccountResponse };
 export function signUpHandlers(options: SignUpOptions<Deployment>, limit: Limit): Handlers<SignUpService> {
   const command = signUp(options);
   return {
-    async signUp({ login, chainName, userKey, idempotencyKey }, call) {
+    async signUp({ login, chainName, userKey, idempotencyKey, attestation }, call) {
       await limit(call);
       const { deployment, credentials } = await command(
         {
@@ -22,6 +22,7 @@ export function signUpHandlers(options: SignUpOptions<Deployment>, limit: Limit)
           chainName: nameFrom(chainName, "/chainName"),
           ...userKeyFrom(userKey),
           idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
+          attestation: attestationFrom(attestation),
           token: call.token,
           tokenRefusal: call.tokenRefusal,
           requestId: call.requestId,

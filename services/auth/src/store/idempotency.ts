@@ -17,7 +17,7 @@ export async function findIdempotencyKey(
  * not ended.
  */
 export async function insertIdempotencyKey(
-  tx: Tx,
+  tx: Pick<Tx, "usedIdempotencyKey">,
   idempotency: Idempotency,
   use: { accountId: string; resultId?: string; now: Date },
 ): Promise<boolean> {

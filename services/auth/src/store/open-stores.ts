@@ -13,6 +13,7 @@ import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
 import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaAdminStore } from "./prisma-admin-store.ts";
+import { prismaAttestationStore } from "./prisma-attestation-store.ts";
 import { prismaContactStore } from "./prisma-contact-store.ts";
 import { prismaExchangedCodeStore } from "./prisma-exchanged-code-store.ts";
 import { prismaFreezeStore } from "./prisma-freeze-store.ts";
@@ -28,6 +29,7 @@ export async function openStores(runtime: ServiceRuntime, limits: AddressLimits)
   return {
     access: asPort("access", prismaAccessStore(prisma)),
     actions: createActionLog(postgres, runtime.clock),
+    attestations: asPort("attestations", prismaAttestationStore(prisma)),
     admin: asPort("admin", prismaAdminStore(prisma, runtime.clock)),
     blockedKeys: postgresBlockedKeyStore(postgres),
     challenges: asPort("challenges", postgresChallengeStore(postgres)),

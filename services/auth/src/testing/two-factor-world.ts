@@ -175,8 +175,9 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   };
   const requests = fakeRequests();
   const registered: PublicKey[] = [];
-  /** The error that the key service answers with instead. */
-  const failing: { keys: AppError | undefined } = { keys: undefined };
+  /** The errors of the key service, and of an attestation. */
+  const failing: { keys?: AppError | undefined; attestation?: AppError | undefined } = {};
+  const attested: unknown[] = [];
   const registrations: { step: "key" | "device"; accountId: string; keyIndex?: number; deviceId?: string }[] = [];
   const accounts = new Map<string, string>();
   let polls = 0;
@@ -203,6 +204,10 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   });
   const ask = requestTwoFactor<{ id: string }>({
     verifyLogin: async ({ token }) => profileOf(token),
+    async requireAttestation(operation, appId, { login }) {
+      attested.push([operation, appId, login.token]);
+      if (failing.attestation) throw failing.attestation;
+    },
     identities: {
       accountOf: async (_, subject) => accounts.get(subject),
       accountByKey: async () => undefined,
@@ -241,6 +246,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     requests,
     registered,
     failing,
+    attested,
     registrations,
     polls: () => polls,
     /** The process dies there, once. */
@@ -272,6 +278,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
         deviceKey: accountKey,
         device,
         idempotencyKey: "",
+        attestation: undefined,
         ip: "192.0.2.1",
       };
       return ask({ ...command, requestId: "test", ...rest }, signal);

@@ -20,6 +20,7 @@ async function refused(token: VerifiedToken | undefined, tokenRefusal: Reason | 
       },
     },
     chains: new Set(["flow"]),
+    requireAttestation: async () => undefined,
     passkeys: { relyingPartiesOf: () => [] },
     clock: systemClock,
   } as unknown as SignUpOptions<never>;
@@ -63,17 +64,20 @@ interface Answers {
   registerKey: AppError;
   /** Why the database does not record that the runner gives up. */
   giveUp: Error;
+  /** Why the app's attestation is refused. */
+  attestation: AppError;
   /** The session of an earlier request of the sign-up; undefined where it has ended. */
   begun: (beginning: Session) => Session | undefined;
 }
 
 /** Returns a sign-up on a store and services in memory. */
-function world({ status = "deployed", leased, registerKey, giveUp, begun }: Partial<Answers> = {}) {
+function world({ status = "deployed", leased, registerKey, giveUp, attestation, begun }: Partial<Answers> = {}) {
   const clock = new FixedClock("2026-11-21T10:00:00Z");
   const leases: LeaseSignUp[] = [];
   const sessions: Session[] = [];
   const asked: unknown[] = [];
   const calls: string[] = [];
+  const attested: string[] = [];
   const marks: Date[] = [];
   const run = signUp<Deployed>({
     verifyLogin: async (_login, keys) => {
@@ -87,6 +91,10 @@ function world({ status = "deployed", leased, registerKey, giveUp, begun }: Part
         app: { appId: "demo", appName: "Demo" },
         authTime: clock.now(),
       };
+    },
+    async requireAttestation(operation, appId, { login }) {
+      attested.push(`${operation} for ${appId} with login ${login.token}`);
+      if (attestation) throw attestation;
     },
     store: {
       async lease(command) {
@@ -133,6 +141,7 @@ function world({ status = "deployed", leased, registerKey, giveUp, begun }: Part
     deviceKey: generateKeyPair().publicKey,
     device: {} as Parameters<typeof run>[0]["device"],
     idempotencyKey: "",
+    attestation: undefined,
     token: undefined,
     tokenRefusal: undefined,
     requestId: "request",
@@ -143,6 +152,7 @@ function world({ status = "deployed", leased, registerKey, giveUp, begun }: Part
     sessions,
     asked,
     calls,
+    attested,
     marks,
     command,
     signUp: (change: Partial<Parameters<typeof run>[0]> = {}, signal = new AbortController().signal) =>
@@ -151,11 +161,20 @@ function world({ status = "deployed", leased, registerKey, giveUp, begun }: Part
 }
 
 describe("signUp", () => {
+  it("begins nothing where the app's attestation is refused, also on a further chain", async () => {
+    const { signUp: run, leases, sessions } = world({ attestation: new AppError("InvalidAttestation") });
+    const refused = expect.objectContaining({ reason: "InvalidAttestation" });
+    await expect(run()).rejects.toEqual(refused);
+    await expect(run({ token: session })).rejects.toEqual(refused);
+    expect([leases, sessions]).toEqual([[], []]);
+  });
+
   it("verifies the login for both keys, then opens a full session of the new account", async () => {
-    const { calls, marks, leases, sessions, command, clock, signUp: run } = world();
+    const { calls, attested, marks, leases, sessions, command, clock, signUp: run } = world();
     const { deployment, credentials } = await run();
     expect(marks).toEqual([clock.now(), clock.now(), clock.now()]);
     expect(calls).toEqual(["login for 2 keys", "key", "device"]);
+    expect(attested).toEqual(["sign-up for demo with login t"]);
     expect(deployment).toEqual({ status: "deployed" });
     expect(sessions).toMatchObject([
       {

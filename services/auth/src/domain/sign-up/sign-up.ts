@@ -1,5 +1,6 @@
 import { AppError, type Clock, isAppError, type Reason, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
+import type { Attestation, RequireAttestation } from "../attestation.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { Login, VerifyLogin } from "../login.ts";
 import { beginSession, type Credentials, isUsed, type Session, type SessionStore } from "../sessions/session.ts";
@@ -19,6 +20,7 @@ export interface SignUp extends NewUserKey {
   readonly login: Login;
   readonly chainName: string;
   readonly idempotencyKey: string;
+  readonly attestation: Attestation | undefined;
   /** The token of a full session, for a further chain of its account. */
   readonly token: VerifiedToken | undefined;
   /** Why the access token was refused. The login alone decides unless the identity has an account. */
@@ -32,6 +34,7 @@ export interface SignUp extends NewUserKey {
 
 export interface SignUpOptions<Answer extends Deployed> {
   readonly verifyLogin: VerifyLogin;
+  readonly requireAttestation: RequireAttestation;
   readonly store: SignUpStore;
   readonly sessions: Pick<SessionStore, "begin">;
   readonly steps: SignUpSteps<Answer>;
@@ -47,16 +50,17 @@ export const CHAIN_WAIT_MS = 20_000;
 export const SAGA_LEASE_MS = 30_000;
 
 /**
- * Signs a person up: verifies the login, leases the saga, drives its steps, and opens a session. Errors: see
- * auth.v1.SignUp/SignUp.
+ * Signs a person up: verifies login and attestation, leases the saga, drives its steps, and opens a session.
+ * Errors: see auth.v1.SignUp/SignUp.
  *
  * Repeated: while the sign-up is incomplete, the same identity with the same keys takes the lease over and
  * drives the steps that are left; earlier requests may go on beside it. Afterwards `decideSignUp` accepts
  * only the same Idempotency-Key with the same login token and body. A sign-up has one session: a repeated
  * request gets new tokens of it until one was refreshed or it has ended, then AccountExists. A copy of a
  * request that arrives late ends no session that the device has begun since the sign-up's first request.
- * Writes: what a login code was exchanged for; identity, saga and use of the Idempotency-Key in one commit; a
- * mark after each step, or `giveUp` where the chain refused the deployment; the session.
+ * Writes: what a login code was exchanged for; the use of the attestation; identity, saga and use of the
+ * Idempotency-Key in one commit; a mark after each step, or `giveUp` where the chain refused the deployment;
+ * the session.
  * Crash: after the lease has ended, `finishAbandonedSignUps` of any replica drives the steps that are left.
  * It opens no session: the person repeats the request or signs in.
  * Race: the store takes one request of an identity at a time. The first one fixes the keys; a request with
@@ -70,6 +74,7 @@ export const signUp =
     requireChainAndKey(chains, chainName, accountKey);
     const profile = await verifyLogin(login, [accountKey, deviceKey]);
     requireUsablePasskey(passkeys, profile.app.appId, command);
+    await options.requireAttestation("sign-up", profile.app.appId, command);
 
     const now = clock.now();
     const leasing: LeaseSignUp = {

@@ -46,6 +46,15 @@ describe("requestTwoFactor", () => {
     expect(world.store.rows.size).toBe(0);
   });
 
+  it("opens nothing where the app's attestation is refused, also for a repetition", async () => {
+    await world.ask({ idempotencyKey: "k" });
+    expect(world.attested).toEqual([["enrollment", "demo", "ann/1"]]);
+    world.failing.attestation = new AppError("AttestationRequired");
+    await expect(world.ask({ idempotencyKey: "k" })).rejects.toEqual(refused("AttestationRequired"));
+    await expect(world.ask()).rejects.toEqual(refused("AttestationRequired"));
+    expect([world.store.rows.size, world.requests.opened]).toEqual([1, 1]);
+  });
+
   it("opens nothing while the key service cannot say whether the key is new", async () => {
     world.failing.keys = new AppError("Unavailable");
     await expect(world.ask()).rejects.toEqual(refused("Unavailable"));

@@ -1,5 +1,6 @@
 import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/core";
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
+import type { Attestation, RequireAttestation } from "../attestation.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { IdentityStore, Login, VerifyLogin } from "../login.ts";
 import type { FindSignInKey } from "../sign-in/ports.ts";
@@ -15,6 +16,7 @@ export interface RequestTwoFactor extends NewUserKey {
   readonly login: Login;
   readonly chainName: string;
   readonly idempotencyKey: string;
+  readonly attestation: Attestation | undefined;
   /** The client's IP address; "" where it is unknown. */
   readonly ip: string;
   readonly requestId: string;
@@ -26,6 +28,7 @@ export interface RequestTwoFactor extends NewUserKey {
 
 export interface RequestTwoFactorOptions<Opened> {
   readonly verifyLogin: VerifyLogin;
+  readonly requireAttestation: RequireAttestation;
   readonly identities: IdentityStore;
   readonly signIns: TwoFactorSignInStore;
   readonly requests: Pick<TwoFactorRequests<Opened>, "open">;
@@ -44,7 +47,8 @@ export interface RequestTwoFactorOptions<Opened> {
  * does.
  * Errors: see auth.v1.SignIn/RequestTwoFactor.
  *
- * Writes: the sign-in with the use of the Idempotency-Key in one commit; then the device service's request.
+ * Writes: the use of the attestation; the sign-in with the use of the Idempotency-Key in one commit; then the
+ * device service's request.
  * Crash: in between, a retry with the same Idempotency-Key opens the request; without one the row expires.
  * Race: requests with one Idempotency-Key come one after the other; the device service opens an id once.
  */
@@ -77,6 +81,7 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     requireChainAndKey(options.chains, chainName, accountKey);
     const profile = await options.verifyLogin(login, [accountKey, deviceKey]);
     requireUsablePasskey(options.passkeys, profile.app.appId, command);
+    await options.requireAttestation("enrollment", profile.app.appId, command);
     const accountId = await identities.accountOf(profile.issuer, profile.subject);
     if (!accountId) throw new AppError("AccountNotFound");
     command.accountFound?.(accountId);
