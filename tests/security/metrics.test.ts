@@ -13,7 +13,7 @@ import { exchange, HOST } from "./wire.ts";
 
 const FORGED = "forged-label";
 const FILES = ["tls", "peers", "backends", "database-url", "networks", "passkeys", "providers", "policy", "vaults"];
-FILES.push("token-key-encryption-keys", "chain-nodes", "push-and-mail", "webhooks");
+FILES.push("attestation", "token-key-encryption-keys", "chain-nodes", "push-and-mail", "webhooks");
 
 /** Returns every label of a process's metrics with its values, except `le` and Node's own labels. */
 async function labelsOf(process: string): Promise<Map<string, Set<string>>> {

@@ -7,6 +7,7 @@ import { challenge, signedIn } from "../resources.ts";
 import { type Rows, seenIn } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
+const ATTESTATION = seenIn("tests/e2e/attestation.test.ts");
 const BROKEN_PROVIDER = seenIn("services/auth/src/clients/verify-login.test.ts");
 // Of sign-ups on a further chain.
 const DEVICE_STORE = seenIn("services/device/src/store/postgres-device-store.service.test.ts");
@@ -62,6 +63,8 @@ export const auth: Rows = {
       UnsupportedKey: () => withKey(userKeyOf(newPhone("EdDSA"))),
       InvalidPublicKey: () => withKey({ publicKey: NOT_ON_THE_CURVE }),
       KeyBindingRequired: BROKEN_PROVIDER,
+      AttestationRequired: ATTESTATION,
+      InvalidAttestation: ATTESTATION,
       AccountExists: async () => signUp(await logIn((await person()).email)),
       IdempotencyKeyReused: async () => {
         const login = await logIn(newEmail());

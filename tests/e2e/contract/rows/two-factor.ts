@@ -30,6 +30,7 @@ import { signedIn, twoFactorAuth } from "../resources.ts";
 import { type Rows, seenIn, unprovoked } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
+const ATTESTATION = seenIn("tests/e2e/attestation.test.ts");
 const BROKEN_PROVIDER = seenIn("services/auth/src/clients/verify-login.test.ts");
 const OPENING = seenIn("services/device/src/domain/two-factor/open-two-factor.test.ts");
 const FINISHING = seenIn("services/auth/src/domain/two-factor/finish-two-factor.test.ts");
@@ -124,6 +125,8 @@ export const newDevice: Rows = {
       UnsupportedKey: () => withKey(userKeyOf(newPhone("EdDSA"))),
       InvalidPublicKey: () => withKey({ publicKey: NOT_ON_THE_CURVE }),
       KeyBindingRequired: BROKEN_PROVIDER,
+      AttestationRequired: ATTESTATION,
+      InvalidAttestation: ATTESTATION,
       AccountNotFound: async () => request({}, await logIn(newEmail())),
       AccountNotReady: async () => request({}, (await undeployed()).login),
       AccountFrozen: async () => request({}, await logIn((await frozen()).person.email)),
