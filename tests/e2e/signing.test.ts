@@ -79,6 +79,27 @@ describe("signing", () => {
     expect(result.errorMessage).toMatch(/1055|1008|not authorized|authoriz/i);
   });
 
+  // The signer does not know which index the chain gave to a key, so it signs this.
+  it("a user's signature under an index that the account does not have costs neither fee nor number", async () => {
+    const payload = await payloadOf();
+    const [paid, number] = [await access.balance(paymaster), payload.proposalKey.sequenceNumber];
+    const server = await person.client.signTransaction(hex(payloadMessage(payload)));
+    const payloadSignatures = [
+      { address: person.address, keyId: server.keyId, signature: server.signature },
+      { ...(await sign(payload)), keyId: 77 },
+    ];
+    const payer = await person.client.signPaymaster(hex(envelopeMessage({ ...payload, payloadSignatures })));
+    const envelopeSignatures = [{ address: paymaster, keyId: payer.keyId, signature: payer.signature }];
+    const refused = await access
+      .submit({ ...payload, payloadSignatures, envelopeSignatures })
+      .then(async (id) => (await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) })).errorMessage, String);
+    expect(refused).toMatch(/signature/i);
+    expect((await access.accountKey(person.address, 1)).sequenceNumber).toBe(number);
+    expect(await access.balance(paymaster)).toBe(paid);
+    await sendTransaction(person.client, { network, cadence: NOTHING });
+    expect(await access.balance(paymaster)).toBeLessThan(paid);
+  });
+
   it.each<[string, () => Partial<TransactionPayload>, string]>([
     [
       "another account's",
