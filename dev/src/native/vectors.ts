@@ -4,7 +4,7 @@ import { root } from "@countersign/build/paths.ts";
 import { encodingVectors } from "./vectors/encodings.ts";
 import { enrollmentVectors } from "./vectors/enrollments.ts";
 import { keyChangeVectors } from "./vectors/key-changes.ts";
-import { signatureVectors, userMessageVectors } from "./vectors/signatures.ts";
+import { attestationVectors, signatureVectors, userMessageVectors } from "./vectors/signatures.ts";
 import { STREAMS } from "./vectors/streams.ts";
 import { transactionVectors } from "./vectors/transactions.ts";
 
@@ -20,6 +20,7 @@ const makeVectors = async (): Promise<object> => ({
   ...keyChangeVectors(),
   ...(await enrollmentVectors()),
   ...userMessageVectors(),
+  ...attestationVectors(),
   streams: STREAMS,
 });
 

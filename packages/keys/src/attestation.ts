@@ -21,7 +21,9 @@ export interface AttestedRequest {
 /**
  * Returns the text that an app attestation is about: six lines, of which the login token makes it fresh and
  * the two keys bind it to the device.
- * @example const lines = attestationText(request).split("\n");
+ * @example
+ * const request = { operation: "sign-up" as const, chainName, loginToken: login.token };
+ * const text = attestationText({ ...request, accountKey: deviceKey, deviceKey });
  */
 export const attestationText = (request: AttestedRequest): string =>
   [
@@ -36,6 +38,8 @@ export const attestationText = (request: AttestedRequest): string =>
 /**
  * Returns SHA-256 of the text: the `clientDataHash` of App Attest, and in base64url the `nonce` of Play
  * Integrity.
- * @example const nonce = bytesToBase64url(attestationHash(request));
+ * @example
+ * const request = { operation: "enrollment" as const, chainName, loginToken: login.token };
+ * const nonce = bytesToBase64url(attestationHash({ ...request, accountKey: deviceKey, deviceKey }));
  */
 export const attestationHash = (request: AttestedRequest): Uint8Array => sha256Of(attestationText(request));

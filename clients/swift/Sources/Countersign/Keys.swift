@@ -51,6 +51,16 @@ public func keyFingerprint(_ key: PublicKey) throws -> String {
     base64url(Platform.sha256(try Bytes(hex: key.publicKey)))
 }
 
+/// Returns the text that App Attest attests (docs/attestation.md): `clientDataHash` is SHA-256 of its UTF-8.
+/// `operation`: `sign-up` or `enrollment`.
+public func attestationText(
+    operation: String, chainName: String, loginToken: String, accountKey: PublicKey, deviceKey: PublicKey
+) throws -> String {
+    let login = base64url(Platform.sha256(Bytes(loginToken.utf8)))
+    let keys = [try keyFingerprint(accountKey), try keyFingerprint(deviceKey)]
+    return (["countersign attestation v1", operation, chainName, login] + keys).joined(separator: "\n")
+}
+
 func base64url(_ bytes: Bytes) -> String {
     Data(bytes).base64EncodedString()
         .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")

@@ -41,6 +41,17 @@ final class VectorsTests: XCTestCase {
         refused("refusedKeys") { _ = try key($0) }
     }
 
+    func testTextsThatAnAppHasAttested() throws {
+        for vector in each("attestations") {
+            let made = try attestationText(
+                operation: text(vector, "operation"), chainName: text(vector, "chainName"),
+                loginToken: text(vector, "loginToken"),
+                accountKey: key(vector["accountKey"]), deviceKey: key(vector["deviceKey"]))
+            XCTAssertEqual(made, text(vector, "text"))
+            XCTAssertEqual(Platform.sha256(Bytes(made.utf8)).hex, text(vector, "hash"))
+        }
+    }
+
     func testSignaturesOverEachMessageThatADeviceSigns() async throws {
         let own = each("signatures").filter { text($0, "algorithm") == "ES256" }
         XCTAssertEqual(Set(own.map { text($0, "purpose") }).count, 7)

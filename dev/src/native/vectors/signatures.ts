@@ -1,5 +1,5 @@
 import { type AccountProof, accountProofMessage, envelopeMessage, userMessage } from "@countersign/flow";
-import { bytesToHex, publicKeyFingerprint } from "@countersign/keys";
+import { attestationHash, attestationText, bytesToHex, publicKeyFingerprint } from "@countersign/keys";
 import { ADDRESS, ALGORITHMS, device, other, PAYMASTER, publicKeyOf, SECRETS, sign, utf8 } from "./test-keys.ts";
 import { addition, greeting, hexMessage, signed } from "./transactions.ts";
 
@@ -51,6 +51,15 @@ const REFUSED_DER: [hex: string, why: string][] = [
   [`3026022101${"00".repeat(32)}020101`, "an integer of 33 bytes"],
   ["3005020002010100", "an empty integer"],
 ];
+
+/** Returns the vectors of the texts that apps have attested. */
+export const attestationVectors = () => ({
+  attestations: (["sign-up", "enrollment"] as const).map((operation) => {
+    const keys = { accountKey: device, deviceKey: publicKeyOf("EdDSA") };
+    const request = { operation, chainName: "flow-emulator", loginToken: "eyJ.töken", ...keys };
+    return { ...request, text: attestationText(request), hash: bytesToHex(attestationHash(request)) };
+  }),
+});
 
 /** Returns the vectors of keys, and of all that they sign. */
 export const signatureVectors = () => ({

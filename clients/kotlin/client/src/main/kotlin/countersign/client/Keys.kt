@@ -52,6 +52,23 @@ fun keyFingerprint(publicKey: String): String {
     return Base64.getUrlEncoder().withoutPadding().encodeToString(digest)
 }
 
+/**
+ * Returns the text that App Attest or Play Integrity attests (docs/attestation.md). SHA-256 of its UTF-8, in
+ * base64url, is the nonce of Play Integrity. `operation`: `sign-up` or `enrollment`; keys as canonical hex.
+ */
+fun attestationText(
+    operation: String,
+    chainName: String,
+    loginToken: String,
+    accountKey: String,
+    deviceKey: String,
+): String {
+    val digest = MessageDigest.getInstance("SHA-256").digest(loginToken.toByteArray())
+    val login = Base64.getUrlEncoder().withoutPadding().encodeToString(digest)
+    val keys = listOf(keyFingerprint(accountKey), keyFingerprint(deviceKey))
+    return (listOf("countersign attestation v1", operation, chainName, login) + keys).joinToString("\n")
+}
+
 /** Returns the raw 64 bytes r||s of strict DER (X.690), as platforms' key stores sign. */
 fun signatureFromDer(der: ByteArray): ByteArray {
     require(der.size in 8..72 && der[0] == 0x30.toByte() && der[1].toInt() == der.size - 2) { "a signature is DER" }

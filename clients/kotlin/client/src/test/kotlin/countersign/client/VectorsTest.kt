@@ -46,6 +46,18 @@ class VectorsTest {
     }
 
     @Test
+    fun `texts that an app has attested`() {
+        for (vector in each("attestations")) {
+            val (account, device) = listOf("accountKey", "deviceKey").map { key(vector[it]).publicKey }
+            val (operation, chainName, loginToken) = listOf("operation", "chainName", "loginToken").map { vector.text(it) }
+            val text = attestationText(operation, chainName, loginToken, account, device)
+            assertEquals(vector.text("text"), text)
+            val hash = MessageDigest.getInstance("SHA-256").digest(text.toByteArray())
+            assertEquals(vector.text("hash"), hash.toHex())
+        }
+    }
+
+    @Test
     fun `signatures over each message that a device signs`() {
         val own = each("signatures").filter { it.text("algorithm") == "ES256" }
         assertEquals(7, own.map { it.text("purpose") }.distinct().size)
