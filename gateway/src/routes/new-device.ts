@@ -1,4 +1,4 @@
-import { Attestation, LoginOnChain, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
+import { attestation, LoginOnChain, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn, TwoFactorRequested } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
@@ -31,7 +31,7 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
         .object({
           request: LoginOnChain,
           userKey: UserKeyInput,
-          attestation: Attestation.optional(),
+          ...attestation,
         })
         .meta({ id: "TwoFactorEnrollmentRequest", description: "The login and the key of a new device." }),
     },
@@ -56,7 +56,7 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
         login: fromLogin(body.request),
         chainName: body.request.chainName,
         userKey: fromUserKey(body.userKey, "/userKey"),
-        attestation: fromAttestation(body.attestation),
+        attestation: fromAttestation(body),
         idempotencyKey: call.idempotencyKey,
       };
       const requested = signIn.requestTwoFactor(request, once(call, DEADLINES.enrollment));

@@ -1,4 +1,4 @@
-import { Attestation, ChainNameInput, Login, UserKeyInput } from "@countersign/http-api/requests.ts";
+import { attestation, ChainNameInput, Login, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn } from "@countersign/http-api/resources.ts";
 import type { Services } from "../clients.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
@@ -24,7 +24,7 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
       body: Login.extend({
         chainName: ChainNameInput,
         userKey: UserKeyInput,
-        attestation: Attestation.optional(),
+        ...attestation,
       }).meta({
         id: "SignUpRequest",
         description: "A login at an identity provider, with the key of the first device.",
@@ -47,7 +47,7 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
         login: fromLogin(body),
         chainName: body.chainName,
         userKey: fromUserKey(body.userKey, "/userKey"),
-        attestation: fromAttestation(body.attestation),
+        attestation: fromAttestation(body),
         idempotencyKey: call.idempotencyKey,
       };
       const answer = await withLoginPointers("", signUp.signUp(request, once(call, DEADLINES.signUp)));

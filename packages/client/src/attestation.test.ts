@@ -37,8 +37,8 @@ it("sign-up and enrollment carry the app's attestation, each about its own reque
   }));
   await refused(client.signUp({ login, chainName: "flow-emulator" }));
   await refused(client.requestTwoFactor({ login, chainName: "flow-emulator" }));
-  expect(bodies.map(({ attestation }) => attestation)).toEqual(
-    asked.map(({ nonce }) => ({ type: "play-integrity", token: nonce })),
+  expect(bodies).toMatchObject(
+    asked.map(({ nonce }) => ({ attestationType: "play-integrity", attestationToken: nonce })),
   );
   const key = publicKeyFingerprint(deviceKey);
   const hashOfLogin = createHash("sha256").update("login").digest("base64url");
@@ -59,7 +59,7 @@ it("without `attest`, or where the platform has none, nothing is sent; nor is it
     await refused(client.requestTwoFactor({ login, chainName: "flow-emulator" }));
     const before = asked.length;
     await refused(client.signIn({ login, chainName: "flow-emulator" }));
-    expect(bodies.filter((body) => "attestation" in body)).toEqual([]);
+    expect(bodies.filter((body) => "attestationType" in body)).toEqual([]);
     expect(asked).toHaveLength(before);
   }
 });

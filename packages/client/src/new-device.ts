@@ -1,7 +1,7 @@
 import { throwIfAborted } from "@countersign/flow";
 import type { ApiTransport } from "./http.ts";
 import { ProblemError } from "./problem-error.ts";
-import type { Attestation, DeviceAttributes, Login, SignedIn, TwoFactorRequested, UserKey } from "./resources.ts";
+import type { DeviceAttributes, Login, SignedIn, TwoFactorRequested, UserKey } from "./resources.ts";
 import { isAnswerLost } from "./retry.ts";
 import { sleep } from "./sleep.ts";
 import { userKeyBody } from "./user-key.ts";
@@ -26,7 +26,7 @@ export function requestTwoFactor(
   transport: ApiTransport,
   key: UserKey,
   { login, chainName, device, idempotencyKey }: RequestTwoFactorOptions,
-  attestation: Attestation | undefined,
+  attestation: object,
 ): Promise<TwoFactorRequested> {
   return transport.send({
     operation: "requestTwoFactor",
@@ -35,7 +35,7 @@ export function requestTwoFactor(
     body: {
       request: { ...login, chainName },
       userKey: userKeyBody(key, device),
-      attestation,
+      ...attestation,
     },
     headers: idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey },
   });

@@ -1,7 +1,17 @@
 import type { Assertion, KeyAlgorithm } from "@countersign/keys";
 
-export type { Attestation, DeviceAttributes, DeviceChange, Login } from "@countersign/http-api/requests.ts";
+export type { DeviceAttributes, DeviceChange, Login } from "@countersign/http-api/requests.ts";
 export type * from "@countersign/http-api/resources.ts";
+
+/** The statement of a phone's platform that a genuine app makes a request. */
+export interface Attestation {
+  /** Apple's App Attest, or a classic request of Google's Play Integrity. */
+  readonly type: "app-attest" | "play-integrity";
+  /** The id of the attested key in base64, of App Attest. */
+  readonly keyId?: string;
+  /** The attestation object in base64, or the integrity token. */
+  readonly token: string;
+}
 
 /** The device's key: it never leaves the device, so the client only asks for signatures. */
 export interface DeviceKey {

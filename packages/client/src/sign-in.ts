@@ -1,5 +1,5 @@
 import type { ApiTransport } from "./http.ts";
-import type { Attestation, Challenge, DeviceAttributes, Login, SignedIn, UserKey } from "./resources.ts";
+import type { Challenge, DeviceAttributes, Login, SignedIn, UserKey } from "./resources.ts";
 import { answerChallenge, isPasskey, userKeyBody } from "./user-key.ts";
 
 /** Options of `client.signUp`. */
@@ -29,14 +29,14 @@ export const signUp = (
   transport: ApiTransport,
   deviceKey: UserKey,
   { login, chainName, device, idempotencyKey }: SignUpOptions,
-  attestation: Attestation | undefined,
+  attestation: object,
   accessToken: string | undefined,
 ): Promise<SignedIn> =>
   transport.send({
     operation: "signUp",
     method: "POST",
     path: "/auth/v1/signup",
-    body: { ...login, chainName, userKey: userKeyBody(deviceKey, device), attestation },
+    body: { ...login, chainName, userKey: userKeyBody(deviceKey, device), ...attestation },
     accessToken,
     headers: idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey },
   });

@@ -34,17 +34,19 @@ export interface AttestedClientData {
 /** Has the phone's platform attest the app. undefined: this platform has no attestation. */
 export type Attest = (request: AttestedClientData) => Promise<Attestation | undefined>;
 
-/** Returns the app's attestation of a request with a new key; undefined where the app makes none. */
+/** Returns the app's attestation of a request with a new key, in the form of its body. */
 export async function attestationOf(
   attest: Attest | undefined,
   operation: AttestedRequest["operation"],
   key: UserKey,
   { login, chainName }: { login: Login; chainName: string },
-): Promise<Attestation | undefined> {
-  if (!attest) return undefined;
+): Promise<object> {
+  if (!attest) return {};
   const request = { operation, chainName, loginToken: login.token, accountKey: key, deviceKey: key };
   const clientDataHash = attestationHash(request);
-  return attest({ clientData: attestationText(request), clientDataHash, nonce: bytesToBase64url(clientDataHash) });
+  const clientData = attestationText(request);
+  const made = await attest({ clientData, clientDataHash, nonce: bytesToBase64url(clientDataHash) });
+  return made ? { attestationType: made.type, attestationKeyId: made.keyId, attestationToken: made.token } : {};
 }
 
 /** Answers a login's challenge (hex), in the form of the request body. */

@@ -125,28 +125,27 @@ export const UserKeyInput = z
   .meta({ id: "NewUserKey", description: "The account key of a new device, with the device." });
 
 const AttestationType = z.enum(["app-attest", "play-integrity"]).meta({
-  description: "`app-attest`: Apple's App Attest. `play-integrity`: a classic request of Google's Play Integrity.",
+  description:
+    "Of an app that must attest itself, the platform: `app-attest` is Apple's App Attest, `play-integrity` a classic " +
+    "request of Google's Play Integrity.",
   examples: ["app-attest"],
 });
 
-/** The statement of a phone's platform that a genuine app makes this request; see docs/attestation.md. */
-export const Attestation = z
-  .object({
-    type: asText(AttestationType),
-    keyId: optionalText().meta({
-      description: 'The id of the attested key in base64, of App Attest; otherwise "".',
-      examples: ["zgSY9YSD+7TaDXssY6WlOPVS1K3Lmk+pFhlcSWE+ZV0="],
-    }),
-    token: requiredText(16_384).meta({
-      description: "The attestation object in base64, or the integrity token.",
-      examples: ["o2NmbXRvYXBwbGUtYXBwYXR0ZXN0"],
-    }),
-  })
-  .meta({
-    id: "Attestation",
-    description:
-      "The statement of a phone's platform that a genuine app makes this request, where the app requires it.",
-  });
+/**
+ * The members of an app's attestation (docs/attestation.md). They are no object of their own, because
+ * generated clients have a file for each.
+ */
+export const attestation = {
+  attestationType: asText(AttestationType).optional(),
+  attestationKeyId: optionalText().meta({
+    description: "The id of the attested key in base64, of App Attest.",
+    examples: ["zgSY9YSD+7TaDXssY6WlOPVS1K3Lmk+pFhlcSWE+ZV0="],
+  }),
+  attestationToken: optionalText(16_384).meta({
+    description: "The attestation object in base64, or the integrity token.",
+    examples: ["o2NmbXRvYXBwbGUtYXBwYXR0ZXN0"],
+  }),
+};
 
 /** The changes of a device; absent members stay as they are. */
 export const DeviceChange = z
@@ -165,7 +164,6 @@ export const DeviceChange = z
   })
   .meta({ id: "DeviceChange", description: "The changes of a device; absent members stay as they are." });
 
-export type Attestation = z.input<typeof Attestation>;
 export type Login = z.input<typeof Login>;
 export type DeviceAttributes = z.input<typeof DeviceAttributes>;
 export type UserKeyInput = z.input<typeof UserKeyInput>;

@@ -1,11 +1,6 @@
 import { AppError, type Reason } from "@countersign/core";
-import type { Attestation, OptionalLogin } from "@countersign/http-api/requests.ts";
-import {
-  AttestationType,
-  LoginMethod,
-  type LoginToken,
-  type Attestation as ProtoAttestation,
-} from "@countersign/proto/auth/v1/login.ts";
+import type { OptionalLogin } from "@countersign/http-api/requests.ts";
+import { type Attestation, AttestationType, LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
 import type { z } from "zod";
 
 /** The errors of an operation that verifies a login. */
@@ -55,9 +50,17 @@ const ATTESTATION_TYPES = {
   "play-integrity": AttestationType.ATTESTATION_TYPE_PLAY_INTEGRITY,
 } as const;
 
-/** Returns a body's attestation as auth.v1.Attestation. */
-export const fromAttestation = (attestation: z.output<typeof Attestation> | undefined): ProtoAttestation | undefined =>
-  attestation && { ...attestation, type: ATTESTATION_TYPES[attestation.type] };
+/** Returns a body's attestation as auth.v1.Attestation; undefined: the body has none. */
+export const fromAttestation = (body: {
+  attestationType?: keyof typeof ATTESTATION_TYPES | undefined;
+  attestationKeyId: string;
+  attestationToken: string;
+}): Attestation | undefined =>
+  body.attestationType && {
+    type: ATTESTATION_TYPES[body.attestationType],
+    keyId: body.attestationKeyId,
+    token: body.attestationToken,
+  };
 
 /**
  * Waits for a call whose request carries a login. Auth names the members of a login `/login/…`; `parent`
