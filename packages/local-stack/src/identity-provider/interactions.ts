@@ -1,19 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type Provider from "oidc-provider";
 import type { Accounts } from "./accounts.ts";
-import { consentPage, errorPage, loginPage, picture } from "./pages.ts";
+import { consentPage, errorPage, font, homePage, loginPage, PAGE_HEADERS, picture } from "./pages.ts";
+import { lookOf } from "./texts.ts";
 
 const formLimit = 8192;
-const ABOUT =
-  "Countersign's OpenID provider for development, where anybody logs in as anybody; see /.well-known/openid-configuration\n";
 
 function send(response: ServerResponse, status: number, body: string, type = "text/html; charset=utf-8"): void {
-  response.writeHead(status, {
-    "content-type": type,
-    "cache-control": "no-store",
-    "x-frame-options": "DENY",
-    "x-content-type-options": "nosniff",
-  });
+  response.writeHead(status, { ...PAGE_HEADERS, "content-type": type });
   response.end(body);
 }
 
@@ -26,7 +20,7 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
   return new URLSearchParams(body);
 }
 
-/** Serves the login and consent pages, the pictures, and the home page. Returns false for other requests. */
+/** Serves the login and consent pages, their font, pictures, and the home page. Returns false for others. */
 export function createInteractions(provider: Provider, accounts: Accounts) {
   const appNameOf = async (clientId: unknown) =>
     (await provider.Client.find(String(clientId)))?.clientName ?? String(clientId);
@@ -34,21 +28,18 @@ export function createInteractions(provider: Provider, accounts: Accounts) {
   async function show(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { uid, prompt, params, session } = await provider.interactionDetails(request, response);
     const appName = await appNameOf(params.client_id);
+    const look = lookOf(params);
     if (prompt.name === "login")
-      return send(response, 200, loginPage(uid, appName, { hint: String(params.login_hint ?? "") }));
-    const email = accounts.find(session?.accountId ?? "")?.email ?? "";
-    send(response, 200, consentPage(uid, appName, email));
+      return send(response, 200, loginPage(look, uid, appName, { hint: String(params.login_hint ?? "") }));
+    send(response, 200, consentPage(look, uid, appName, accounts.find(session?.accountId ?? "")));
   }
 
   async function login(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { uid, params } = await provider.interactionDetails(request, response);
     const account = accounts.logIn((await readForm(request)).get("email") ?? "");
     if (!account) {
-      return send(
-        response,
-        400,
-        loginPage(uid, await appNameOf(params.client_id), { error: "That is not an e-mail address." }),
-      );
+      const appName = await appNameOf(params.client_id);
+      return send(response, 400, loginPage(lookOf(params), uid, appName, { isRefused: true }));
     }
     const result = { login: { accountId: account.sub } };
     await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
@@ -82,7 +73,11 @@ export function createInteractions(provider: Provider, accounts: Accounts) {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const [, area, id, action = "", extra] = pathname.split("/");
     if (pathname === "/") {
-      send(response, 200, ABOUT, "text/plain; charset=utf-8");
+      send(response, 200, homePage());
+      return true;
+    }
+    if (pathname === "/geist.woff2") {
+      response.writeHead(200, { "content-type": "font/woff2", "cache-control": "public, max-age=86400" }).end(font);
       return true;
     }
     if (area === "picture" && id) {
@@ -97,7 +92,8 @@ export function createInteractions(provider: Provider, accounts: Accounts) {
     try {
       await route(request, response);
     } catch (error) {
-      if (!response.headersSent) send(response, 400, errorPage((error as Error).message));
+      const { message, error_description } = error as Error & { error_description?: string };
+      if (!response.headersSent) send(response, 400, errorPage(error_description ?? message));
     }
     return true;
   };

@@ -1,84 +1,142 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { ProviderAccount } from "./accounts.ts";
+import { DEFAULT_LOOK, type Look, textsOf } from "./texts.ts";
+
+const style = readFileSync(join(import.meta.dirname, "pages.css"), "utf8");
+
+/** The wallet's font, served by the provider itself: its pages load nothing from elsewhere. */
+export const font = readFileSync(
+  createRequire(import.meta.url).resolve("@fontsource-variable/geist/files/geist-latin-wght-normal.woff2"),
+);
+
+/** The headers of a page. Without `form-action`: Chromium applies it to the redirect to the app as well. */
+export const PAGE_HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy":
+    "default-src 'none'; style-src 'unsafe-inline'; font-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'",
+  "x-frame-options": "DENY",
+  "x-content-type-options": "nosniff",
+};
+
+const MARK = `<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="#4a3ae0"/>\
+<circle cx="13" cy="16" r="6.5" fill="none" stroke="#fff" stroke-width="3"/>\
+<circle cx="19" cy="16" r="6.5" fill="none" stroke="#fff" stroke-width="3" stroke-opacity=".6"/></svg>`;
+
 const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 function text(value: string): string {
   return value.replace(/[&<>"']/g, (character) => escapes[character] as string);
 }
 
-function page(title: string, body: string): string {
+const strong = (value: string): string => `<strong>${text(value)}</strong>`;
+
+/** A page with this title and lede; both `lede` and `body` are HTML. */
+function page(look: Look, title: string, lede: string, body = ""): string {
+  const t = textsOf(look);
   return `<!doctype html>
-<html lang="en">
+<html lang="${look.language}"${look.theme ? ` data-theme="${look.theme}"` : ""}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${text(title)}</title>
+<link rel="icon" href="data:,">
 <style>
-  /* The values of apps/wallet/src/styles/tokens.css. */
-  :root { color-scheme: light dark; --accent: light-dark(#4a3ae0, #a79eff); }
-  * { box-sizing: border-box; }
-  body { margin: 0; padding: 2rem 1rem; background: light-dark(#f4f3f0, #0c0c10); color: light-dark(#17151c, #f3f2f6);
-    font: 400 1rem/1.5 "Geist Variable", system-ui, sans-serif; }
-  main { max-width: 24rem; margin: 0 auto; padding: 2rem 1.5rem; border: 1px solid light-dark(#e3e0d9, #2b2b36);
-    border-radius: 24px; background: light-dark(#ffffff, #15151b); }
-  h1 { margin: 1.5rem 0 .25rem; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.025em; }
-  p { margin: 0 0 1rem; color: light-dark(#615d68, #a5a2af); font-size: .875rem; }
-  strong { color: light-dark(#17151c, #f3f2f6); }
-  .warning, .error { padding: .75rem; border-radius: 12px; font-size: .75rem; }
-  .warning, .warning strong { background: light-dark(#fbf1dc, #33260c); color: light-dark(#7a5200, #f1c063); }
-  .error { background: light-dark(#fcebe9, #3a1715); color: light-dark(#b0231b, #ff958c); }
-  label, input, button { display: block; width: 100%; font: inherit; }
-  label { font-size: .875rem; font-weight: 500; }
-  input, button { min-height: 46px; margin-top: .4rem; padding: 0 14px; border-radius: 14px; }
-  input { border: 1px solid light-dark(#8d8990, #6d6a78); background: transparent; color: inherit; }
-  button { margin-top: 1rem; border: 0; background: var(--accent); color: light-dark(#ffffff, #14112e); font-size: .875rem;
-    font-weight: 600; cursor: pointer; }
-  a { color: var(--accent); }
-  form + p { margin: 1rem 0 0; text-align: center; }
-  :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-</style>
+${style}</style>
 </head>
 <body>
+<div class="card">
 <main>
-<p class="warning"><strong>Development only.</strong> This provider asks for no password: anybody who can open this page can log in as any person.</p>
+${MARK}
+<header>
+<h1>${text(title)}</h1>
+<p>${lede}</p>
+</header>
 ${body}
 </main>
+<footer><strong>${text(t.development)}</strong> ${text(t.developmentText)}</footer>
+</div>
 </body>
 </html>
 `;
 }
 
 /**
- * Returns the form that asks for an e-mail address; `error` says why the last one was refused, `hint` is the
+ * Returns the form that asks for an e-mail address; `isRefused` where the last one was none, `hint` is the
  * `login_hint` of the app.
  */
-export function loginPage(uid: string, appName: string, { error = "", hint = "" } = {}): string {
+export function loginPage(look: Look, uid: string, appName: string, { isRefused = false, hint = "" } = {}): string {
+  const t = textsOf(look);
+  const refusal = `<p class="error" id="refusal" role="alert">${text(t.noEmail)}</p>`;
   return page(
-    "Log in (development)",
-    `<h1>Log in</h1>
-<p>to continue to <strong>${text(appName)}</strong></p>
-${error ? `<p class="error" role="alert">${text(error)}</p>` : ""}
-<form method="post" action="/interaction/${text(uid)}/login" autocomplete="off">
-  <label for="email">Any e-mail address</label>
-  <input id="email" name="email" type="text" inputmode="email" required autofocus placeholder="ada@example.com" value="${text(hint)}">
-  <button type="submit">Continue</button>
+    look,
+    t.logIn,
+    t.continueTo(strong(appName)),
+    `<form method="post" action="/interaction/${text(uid)}/login" autocomplete="off">
+<div class="field">
+<label for="email">${text(t.email)}</label>
+<input id="email" name="email" type="text" inputmode="email" required autofocus placeholder="ada@example.com" value="${text(hint)}" aria-describedby="${isRefused ? "refusal" : "hint"}"${isRefused ? ' aria-invalid="true"' : ""}>
+${isRefused ? refusal : `<small id="hint">${text(t.emailHint)}</small>`}
+</div>
+<div class="buttons">
+<button class="button primary" type="submit">${text(t.continue)}</button>
+<a class="button" href="/interaction/${text(uid)}/abort">${text(t.cancel)}</a>
+</div>
 </form>`,
   );
 }
 
 /** Returns the form that asks whether the app may know who this is. */
-export function consentPage(uid: string, appName: string, email: string): string {
+export function consentPage(look: Look, uid: string, appName: string, account: ProviderAccount | undefined): string {
+  const t = textsOf(look);
+  const { sub = "", email = "", name = "" } = account ?? {};
   return page(
-    "Allow access (development)",
-    `<h1>Allow access</h1>
-<p><strong>${text(appName)}</strong> would like to know your e-mail address (${text(email)}), name and picture.</p>
+    look,
+    t.allowAccess,
+    t.willRead(strong(appName)),
+    `<div class="person"><img src="/picture/${text(sub)}.svg" alt=""><span>${text(name)}<small>${text(email)}</small></span></div>
 <form method="post" action="/interaction/${text(uid)}/confirm">
-  <button type="submit" autofocus>Allow</button>
-</form>
-<p><a href="/interaction/${text(uid)}/abort">Cancel</a></p>`,
+<div class="buttons">
+<button class="button primary" type="submit" autofocus>${text(t.allow)}</button>
+<a class="button" href="/interaction/${text(uid)}/abort">${text(t.cancel)}</a>
+</div>
+</form>`,
   );
 }
 
-export function errorPage(message: string): string {
-  return page("Error", `<h1>That did not work</h1><p class="error">${text(message)}</p>`);
+/** Returns the question before a logout; `form` is oidc-provider's, with its hidden fields only. */
+export function logoutPage(form: string): string {
+  return page(
+    DEFAULT_LOOK,
+    "Log out?",
+    "This ends your login at this provider. Accounts and phones stay as they are.",
+    `${form}
+<div class="buttons">
+<button class="button primary" type="submit" form="op.logoutForm" name="logout" value="yes" autofocus>Log out</button>
+<button class="button" type="submit" form="op.logoutForm">Stay logged in</button>
+</div>`,
+  );
+}
+
+export const loggedOutPage = (): string => page(DEFAULT_LOOK, "You are logged out", "You can close this window.");
+
+export const errorPage = (message: string): string =>
+  page(
+    DEFAULT_LOOK,
+    "That did not work",
+    "Close this window and start again in the app.",
+    `<p class="error" role="alert">${text(message)}</p>`,
+  );
+
+/** Returns the page of the provider's address, for a developer who opens it. */
+export function homePage(): string {
+  return page(
+    DEFAULT_LOOK,
+    "Development login",
+    "Countersign's OpenID provider for development. Apps send people here to log in.",
+    `<a class="button" href="/.well-known/openid-configuration">Discovery document</a>`,
+  );
 }
 
 /** Returns a picture for a name: its first letter on a colour of its own. */

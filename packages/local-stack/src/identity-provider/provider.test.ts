@@ -6,7 +6,9 @@ import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../ports.ts";
 import { createInteractions } from "./interactions.ts";
+import { loginPage } from "./pages.ts";
 import { createProvider } from "./provider.ts";
+import { lookOf } from "./texts.ts";
 
 const application = { clientId: "demo", redirectUri: "http://localhost:8080/callback" };
 const email = "ada@example.com";
@@ -39,6 +41,34 @@ async function claimsOf(login: { maxAge?: number | null } = {}): Promise<Record<
   const { idToken } = await exchangeCode(issuer, code);
   return JSON.parse(Buffer.from(idToken.split(".")[1]!, "base64url").toString());
 }
+
+describe("pages", () => {
+  const open = async (path: string) => {
+    const response = await fetch(issuer + path, { headers: { accept: "text/html" } });
+    return { headers: response.headers, html: await response.text() };
+  };
+
+  it.each(["/", "/interaction/none", "/auth?client_id=none"])("%s loads nothing from elsewhere", async (path) => {
+    const { headers, html } = await open(path);
+    expect(html).toContain("Geist Variable");
+    expect(html).not.toMatch(/https:|@import|<script/);
+    expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'/);
+  });
+
+  it("show what others sent as text only", async () => {
+    const { html } = await open("/auth?client_id=%3Cimg%20src=x%3E");
+    expect(html).not.toContain("<img");
+    expect(loginPage(lookOf({}), "uid", "<img>", { hint: '"><img>' })).not.toContain("<img");
+  });
+
+  it("speak the language and have the theme that the app asks for, and no other values", () => {
+    expect(lookOf({ ui_locales: "fr-FR de-AT en", theme: "dark" })).toEqual({ language: "de", theme: "dark" });
+    const hostile = { ui_locales: '"><img>', theme: '"><img>' };
+    expect(lookOf(hostile)).toEqual({ language: "en", theme: undefined });
+    expect(lookOf({ ui_locales: "constructor" })).toMatchObject({ language: "en" });
+    expect(loginPage(lookOf({ ui_locales: "de" }), "uid", "Demo")).toContain('<html lang="de">');
+  });
+});
 
 describe("auth_time in ID tokens", () => {
   it("is there where max_age asks for it, and only there, as with a strict provider", async () => {

@@ -1,15 +1,23 @@
 import { join } from "node:path";
-import Provider, { type Configuration } from "oidc-provider";
+import Provider, { type Configuration, type KoaContextWithOIDC } from "oidc-provider";
 import { readTrimmed } from "../secrets.ts";
 import { Accounts } from "./accounts.ts";
 import type { ProviderClient, ProviderConfig } from "./config.ts";
 import { ensureProviderKeys } from "./keys.ts";
+import { errorPage, loggedOutPage, logoutPage, PAGE_HEADERS } from "./pages.ts";
 
 /** Returns a client's way to authenticate at the token endpoint. */
 const authentication = ({ clientSecretFile }: ProviderClient) =>
   clientSecretFile === undefined
     ? { token_endpoint_auth_method: "none" as const }
     : { token_endpoint_auth_method: "client_secret_post" as const, client_secret: readTrimmed(clientSecretFile) };
+
+/** Answers with a page in place of oidc-provider's own, which load a font from elsewhere. */
+function show(ctx: KoaContextWithOIDC, body: string): void {
+  ctx.set(PAGE_HEADERS);
+  ctx.type = "html";
+  ctx.body = body;
+}
 
 /** Creates an OpenID provider for development: a real one (oidc-provider), but anybody logs in as anybody. */
 export function createProvider(config: ProviderConfig): { provider: Provider; accounts: Accounts } {
@@ -35,8 +43,16 @@ export function createProvider(config: ProviderConfig): { provider: Provider; ac
     features: {
       devInteractions: { enabled: false },
       introspection: { enabled: true, allowedPolicy: (_ctx, client) => client.clientAuthMethod !== "none" },
+      rpInitiatedLogout: {
+        logoutSource: (ctx, form) => show(ctx, logoutPage(form)),
+        postLogoutSuccessSource: (ctx) => show(ctx, loggedOutPage()),
+      },
       revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
     },
+    // `theme`: light or dark, as the app that opened the window has it.
+    extraParams: ["theme"],
+    renderError: (ctx, { error, error_description }) =>
+      show(ctx, errorPage(error_description ? `${error}: ${error_description}` : error)),
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     clientBasedCORS: (_ctx, origin, client) =>
       new URL(origin).hostname === "localhost" ||
