@@ -54,14 +54,18 @@ export interface Misbehaviour {
 const BEHAVING: Misbehaviour = { isBogusSignature: false, isBadUV: false, isBadUP: false };
 
 /** Adds an authenticator to a page that verifies its person without a touch. */
-export async function addAuthenticator(context: BrowserContext, page: Page) {
+export async function addAuthenticator(
+  context: BrowserContext,
+  page: Page,
+  transport: "internal" | "usb" = "internal",
+) {
   const devTools = await context.newCDPSession(page);
   await devTools.send("WebAuthn.enable", { enableUI: false });
   const { authenticatorId } = await devTools.send("WebAuthn.addVirtualAuthenticator", {
     options: {
       protocol: "ctap2",
       ctap2Version: "ctap2_1",
-      transport: "internal",
+      transport,
       hasResidentKey: true,
       hasUserVerification: true,
       isUserVerified: true,

@@ -65,6 +65,78 @@ it.each(VIEWS)("axe-core finds nothing at %s, and nothing is wider than the scre
   await context.close();
 });
 
+/** Returns the values of all custom properties of the provider's pages, as this page has them. */
+const valuesOf = (page: Page, names: readonly string[]) =>
+  page.evaluate<Record<string, string>>(
+    `Object.fromEntries(${JSON.stringify(names)}.map((name) => {
+      const probe = document.body.appendChild(document.createElement("i"));
+      for (const property of ["color", "fontSize", "fontFamily", "borderRadius", "boxShadow"])
+        probe.style[property] = "var(" + name + ")";
+      const { color, fontSize, fontFamily, borderRadius, boxShadow } = getComputedStyle(probe);
+      probe.remove();
+      return [name, [color, fontSize, fontFamily, borderRadius, boxShadow].join(" | ")];
+    }))`,
+  );
+const NAMES = `[...document.styleSheets[0].cssRules].filter((rule) => rule.selectorText === ":root")
+  .flatMap((rule) => [...rule.style]).filter((name) => name.startsWith("--"))`;
+
+it.each(VIEWS)("the provider's pages share the wallet's design at %s", async (_name, view) => {
+  const { context, page, one } = await openWallet(browser, view);
+  const { width = 1440, height = 900 } = view;
+  const isGerman = view.locale !== undefined;
+  const found: string[] = [];
+  context.on("request", (request) => {
+    if (!["localhost", "127.0.0.1"].includes(new URL(request.url()).hostname)) found.push(`asks ${request.url()}`);
+  });
+  const button = one.screen.getByRole("button", { name: isGerman ? "Weiter mit E-Mail" : "Continue with e-mail" });
+  const [popup] = await Promise.all([context.waitForEvent("page"), button.click()]);
+  await popup.setViewportSize({ width, height });
+  const look = async (where: string, title: string) => {
+    await popup.getByRole("heading", { level: 1, name: title }).waitFor();
+    found.push(...(await findings(popup, where)));
+    if (await popup.evaluate("document.documentElement.scrollWidth > innerWidth")) found.push(`${where}: too wide`);
+    const isWalletFont = "document.fonts.ready.then((all) => [...all].some((face) => face.status === 'loaded'))";
+    if (!(await popup.evaluate(isWalletFont))) found.push(`${where}: another font`);
+  };
+  await look("login", isGerman ? "Anmelden" : "Log in");
+  const names = await popup.evaluate<string[]>(NAMES);
+  expect(names.length).toBeGreaterThan(15);
+  expect(await valuesOf(popup, names)).toEqual(await valuesOf(page, names));
+
+  await popup.locator("input[name=email]").fill("nobody");
+  await popup.keyboard.press("Enter");
+  await popup.getByRole("alert").waitFor();
+  await look("refused login", isGerman ? "Anmelden" : "Log in");
+  await popup.locator("input[name=email]").fill(`a-person-with-quite-a-long-name-${newEmail()}`);
+  await popup.keyboard.press("Enter");
+  await look("consent", isGerman ? "Zugriff erlauben?" : "Allow access?");
+
+  const { origin } = new URL(popup.url());
+  await popup.goto(`${origin}/interaction/none`);
+  await look("error", "That did not work");
+  await popup.goto(`${origin}/auth?client_id=none`);
+  await look("refused app", "That did not work");
+  await popup.goto(origin);
+  await look("home", "Development login");
+  await popup.goto(`${origin}/session/end`);
+  await look("logout", "Log out?");
+  await popup.getByRole("button", { name: "Log out" }).click();
+  await look("logged out", "You are logged out");
+  expect(found).toEqual([]);
+  await context.close();
+});
+
+it("the provider's window takes the theme that was chosen in the wallet", async () => {
+  const { context, page, one } = await openWallet(browser, { colorScheme: "light" });
+  await page.getByRole("radio", { name: "Dark" }).click();
+  const paper = "getComputedStyle(document.body).backgroundColor";
+  const button = one.screen.getByRole("button", { name: "Continue with e-mail" });
+  const [popup] = await Promise.all([context.waitForEvent("page"), button.click()]);
+  await popup.locator("input[name=email]").waitFor();
+  expect(await popup.evaluate(paper)).toBe(await page.evaluate(paper));
+  await context.close();
+});
+
 it("everything is done by keyboard alone: an account, a script, a theme and a language", async () => {
   const { context, page, one } = await openWallet(browser);
   /** Presses Tab until the element of this name has the focus, which it must show. */
@@ -86,6 +158,18 @@ it("everything is done by keyboard alone: an account, a script, a theme and a la
   await page.keyboard.press("Tab");
   await reach(/^Skip to the phones$/);
   await page.keyboard.press("Enter");
+  await reach(/^Continue with e-mail$/);
+  // At the provider: field, Continue, Cancel.
+  const [cancelled] = await Promise.all([context.waitForEvent("page"), page.keyboard.press("Enter")]);
+  await cancelled.locator("input[name=email]").waitFor();
+  for (const name of ["Continue", "Cancel"]) {
+    await cancelled.keyboard.press("Tab");
+    expect(await cancelled.evaluate("document.activeElement.textContent")).toBe(name);
+    expect(await cancelled.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
+  }
+  await Promise.all([cancelled.waitForEvent("close"), cancelled.keyboard.press("Enter")]);
+  await one.see("The login was cancelled.");
+
   await reach(/^Continue with e-mail$/);
   const [popup] = await Promise.all([context.waitForEvent("page"), page.keyboard.press("Enter")]);
   await popup.locator("input[name=email]").waitFor();

@@ -72,10 +72,13 @@ export async function openWallet(browser: Browser, { width = 1440, height = 900,
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
-  await addAuthenticator(context, page);
+  const { devTools, authenticatorId } = await addAuthenticator(context, page);
+  /** From now on the person does not let a passkey be used. */
+  const refusePasskeys = () => devTools.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
   await page.goto(webWallet);
   await page.locator("h1").waitFor();
-  return { context, page, one: phoneOf(context, page, "one"), two: phoneOf(context, page, "two"), complaints };
+  const [one, two] = [phoneOf(context, page, "one"), phoneOf(context, page, "two")];
+  return { context, page, one, two, complaints, refusePasskeys };
 }
 
 export { openBrowser };

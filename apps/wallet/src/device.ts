@@ -54,7 +54,8 @@ export class WalletDevice {
     return passkeyStore({
       rpId: location.hostname,
       rpName: "Countersign Wallet",
-      userName: `${this.id} ${new Date().toLocaleString()}`,
+      // Shown by the browser beside other passkeys of this page.
+      userName: `Phone ${this.id === "one" ? 1 : 2}, ${new Date().toLocaleString()}`,
       storage: {
         getItem: (name) => localStorage.getItem(`${namespace}/${name}`),
         setItem: (name, value) => localStorage.setItem(`${namespace}/${name}`, value),

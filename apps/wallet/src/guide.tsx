@@ -1,37 +1,43 @@
-import { Check } from "lucide-react";
-import type { PhoneId } from "./device.ts";
+import { Check, ChevronRight } from "lucide-react";
 import { useTexts } from "./i18n/index.tsx";
-import { STEPS, type Step, usePageState } from "./page-state.tsx";
+import { STEPS, usePageState } from "./page-state.tsx";
 
-const PHONE_OF: Record<Step, PhoneId> = { open: "one", send: "one", enroll: "two", attack: "one", freeze: "one" };
-
-/** Five steps that show what Countersign does; each is ticked off once it was done on a phone. */
-export function Guide({ onPhone }: { onPhone: (id: PhoneId) => void }) {
+/** Five steps that show what Countersign does: each leads to its phone, and is ticked off there. */
+export function Guide() {
   const t = useTexts();
-  const { done } = usePageState();
+  const { done, ask } = usePageState();
   const next = STEPS.find((step) => !done.includes(step));
   return (
     <section className="guide" aria-labelledby="guide-title">
-      <h2 id="guide-title">{t.guide.title}</h2>
+      <header className="guide-head">
+        <h2 id="guide-title">{t.guide.title}</h2>
+        <span className="muted">{t.guide.progress(done.length, STEPS.length)}</span>
+      </header>
       <ol>
-        {STEPS.map((step) => {
+        {STEPS.map((step, at) => {
           const [title, text] = t.guide.steps[step];
           const isDone = done.includes(step);
           return (
             <li key={step} data-state={isDone ? "done" : step === next ? "next" : "later"}>
-              <span className="guide-mark">
-                {isDone ? <Check size={14} strokeWidth={3} aria-label={t.guide.done} /> : STEPS.indexOf(step) + 1}
-              </span>
-              <span>
-                <button type="button" onClick={() => onPhone(PHONE_OF[step])}>
+              <button type="button" onClick={() => ask(step)}>
+                <span className="guide-mark">
+                  {isDone ? <Check size={14} strokeWidth={3} aria-label={t.guide.done} /> : at + 1}
+                </span>
+                <span className="guide-text">
                   {title}
-                </button>
-                <small>{text}</small>
-              </span>
+                  <small>{text}</small>
+                </span>
+                <ChevronRight size={18} aria-hidden />
+              </button>
             </li>
           );
         })}
       </ol>
+      {!next && (
+        <p className="note good" role="status">
+          {t.guide.finished}
+        </p>
+      )}
     </section>
   );
 }

@@ -26,6 +26,9 @@ export async function logIn(nonce: string, email?: string): Promise<PersonLogin>
     prompt: "login",
     popupAbortOnClose: true,
     max_age: FRESH_LOGIN_MAX_AGE_SECONDS,
+    // The provider's window speaks and looks as this page does.
+    ui_locales: document.documentElement.lang,
+    extraQueryParams: { theme: document.documentElement.dataset.theme ?? "" },
     ...(email && { login_hint: email }),
   });
   const login = { method: "id_token_channel" as const, token: user.id_token ?? "", nonce };

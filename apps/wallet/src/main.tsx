@@ -14,14 +14,16 @@ import "./styles/lists.css";
 import "./styles/transactions.css";
 import "./styles/states.css";
 import "./styles/motion.css";
-import { App } from "./app.tsx";
 import { Languages } from "./i18n/index.tsx";
-import { isLoginAnswer, passOnLogin } from "./login.ts";
-import { PageStateProvider } from "./page-state.tsx";
+import { PageFailed } from "./page-failed.tsx";
 
 const root = createRoot(document.getElementById("root") as HTMLElement);
-if (isLoginAnswer()) await passOnLogin();
-else {
+
+async function start(): Promise<void> {
+  // Both read the page's settings from its server, which may not answer.
+  const { isLoginAnswer, passOnLogin } = await import("./login.ts");
+  if (isLoginAnswer()) return passOnLogin();
+  const [{ App }, { PageStateProvider }] = await Promise.all([import("./app.tsx"), import("./page-state.tsx")]);
   root.render(
     <Languages>
       <PageStateProvider>
@@ -30,3 +32,11 @@ else {
     </Languages>,
   );
 }
+
+start().catch(() =>
+  root.render(
+    <Languages>
+      <PageFailed />
+    </Languages>,
+  ),
+);

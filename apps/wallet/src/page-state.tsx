@@ -12,10 +12,22 @@ interface PageState {
   /** The steps of the guide that were done. */
   done: readonly Step[];
   markDone: (step: Step) => void;
+  /** The step that the person wants to be shown on its phone; `at` differs between two presses. */
+  asked: { step: Step; at: number } | undefined;
+  ask: (step: Step) => void;
   /** The account of each phone that is signed in. */
   addresses: Partial<Record<PhoneId, string>>;
   setAddress: (phone: PhoneId, address: string | undefined) => void;
 }
+
+/** The phone on which each step is done. */
+export const PHONE_OF: Record<Step, PhoneId> = {
+  open: "one",
+  send: "one",
+  enroll: "two",
+  attack: "one",
+  freeze: "one",
+};
 
 const DONE = "wallet/done";
 const Context = createContext<PageState | undefined>(undefined);
@@ -24,6 +36,8 @@ const Context = createContext<PageState | undefined>(undefined);
 export function PageStateProvider({ children }: { children: ReactNode }) {
   const [code, showCode] = useState("create-key");
   const [done, setDone] = useState<readonly Step[]>(() => JSON.parse(localStorage.getItem(DONE) ?? "[]"));
+  const [asked, setAsked] = useState<PageState["asked"]>();
+  const ask = useCallback((step: Step) => setAsked({ step, at: performance.now() }), []);
   const [addresses, setAddresses] = useState<PageState["addresses"]>({});
   const markDone = useCallback((step: Step) => {
     setDone((before) => {
@@ -36,8 +50,8 @@ export function PageStateProvider({ children }: { children: ReactNode }) {
     setAddresses(({ [phone]: _, ...others }) => (address === undefined ? others : { ...others, [phone]: address }));
   }, []);
   const value = useMemo(
-    () => ({ code, showCode, done, markDone, addresses, setAddress }),
-    [code, done, markDone, addresses, setAddress],
+    () => ({ code, showCode, done, markDone, asked, ask, addresses, setAddress }),
+    [code, done, markDone, asked, ask, addresses, setAddress],
   );
   return <Context.Provider value={value}>{children}</Context.Provider>;
 }

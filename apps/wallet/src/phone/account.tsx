@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { network } from "../config.ts";
 import { useTexts } from "../i18n/index.tsx";
-import { usePageState } from "../page-state.tsx";
+import { PHONE_OF, usePageState } from "../page-state.tsx";
 import { Activity, type SeenEvent } from "./activity.tsx";
 import { ApproveDevice } from "./approve-device.tsx";
 import { Attacks } from "./attacks.tsx";
@@ -31,8 +31,9 @@ export const useAddress = (): string | undefined =>
 /** A signed-in phone: four tabs, the screens above them, and what events bring. */
 export function Account() {
   const t = useTexts();
-  const { id, screen } = usePhone();
-  const { setAddress, markDone, showCode } = usePageState();
+  const { id, screen, open, back } = usePhone();
+  const { setAddress, markDone, showCode, asked } = usePageState();
+  const [since] = useState(() => performance.now());
   const [tab, setTab] = useState<TabName>("wallet");
   const [events, setEvents] = useState<readonly SeenEvent[]>([]);
   const address = useAddress();
@@ -44,6 +45,15 @@ export function Account() {
     setAddress(id, address);
     return () => setAddress(id, undefined);
   }, [id, address, setAddress, markDone]);
+  useEffect(() => {
+    if (!asked || asked.at < since || PHONE_OF[asked.step] !== id) return;
+    if (asked.step === "send") {
+      showCode("send-tokens");
+      return open({ name: "send" });
+    }
+    back();
+    setTab(asked.step === "attack" ? "attack" : asked.step === "freeze" ? "security" : "wallet");
+  }, [asked, since, id, open, back, showCode]);
   const choose = (next: TabName) => {
     setTab(next);
     const code = { wallet: "read-balance", activity: "follow-events", security: "freeze", attack: "changed-message" };
@@ -78,7 +88,7 @@ export function Account() {
           <Attacks address={address} />
         </TabPanel>
       </Tabs>
-      {screen?.name === "send" && <Send />}
+      {screen?.name === "send" && <Send address={address} />}
       {screen?.name === "receive" && <Receive address={address} />}
       {screen?.name === "script" && <Script />}
       {screen?.name === "transaction" && <TransactionPage id={screen.id} />}

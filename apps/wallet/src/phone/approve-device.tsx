@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import { approvePhone, rejectPhone } from "../acts/approve-phone.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 import { Sheet } from "../ui/sheet.tsx";
@@ -71,9 +72,9 @@ function ApproveSheet({ request: { id, request }, onLater }: ApproveSheetProps) 
             <Button type="submit" isPending={approve.isPending} isDisabled={code.length < 9}>
               {t.enroll.approve}
             </Button>
-            <Button kind="danger" onPress={() => void reject.run()} isPending={reject.isPending}>
+            <ActionButton kind="danger" action={reject}>
               {t.enroll.reject}
-            </Button>
+            </ActionButton>
             <Button kind="quiet" onPress={onLater}>
               {t.enroll.later}
             </Button>

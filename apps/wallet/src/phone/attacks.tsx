@@ -7,7 +7,7 @@ import { network } from "../config.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { logIn } from "../login.ts";
 import { usePageState } from "../page-state.tsx";
-import { Button } from "../ui/button.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { useErrorText } from "../ui/error-text.ts";
 import { Failed } from "../ui/states.tsx";
 import { recentLogin } from "./last-login.ts";
@@ -47,7 +47,7 @@ function Attack({ name, address }: { name: AttackName; address: string }) {
   const { showCode, markDone } = usePageState();
   const textOf = useErrorText();
   const [title, text] = t.attack.list[name] ?? [name, ""];
-  const { run, isPending, result, error } = useAction(async () => {
+  const attack = useAction(async () => {
     showCode(name);
     const login = () => recentLogin(device, client.loginNonce);
     const logInFor = async (nonce: string) => (await logIn(nonce, device.note("email"))).login;
@@ -55,6 +55,7 @@ function Attack({ name, address }: { name: AttackName; address: string }) {
     if (refusal) markDone("attack");
     return { refusal };
   });
+  const { result, error } = attack;
   const refusal = result?.refusal;
   const reason = refusal && (refusal.reason || refusal.error);
   return (
@@ -67,9 +68,9 @@ function Attack({ name, address }: { name: AttackName; address: string }) {
         <h3>{title}</h3>
         <p className="muted">{text}</p>
       </div>
-      <Button kind="plain" onPress={() => void run()} isPending={isPending}>
-        {isPending ? t.attack.trying : t.attack.try}
-      </Button>
+      <ActionButton kind="plain" action={attack}>
+        {attack.isPending ? t.attack.trying : t.attack.try}
+      </ActionButton>
       <div role="status" className="outcome">
         {refusal && (
           <p className="note good">

@@ -6,20 +6,20 @@ import { revoke } from "../acts/revoke-device.ts";
 import { network } from "../config.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
-import { Button } from "../ui/button.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { short } from "../ui/copyable.tsx";
 import { Failed, Loading } from "../ui/states.tsx";
 
 /** The phones of the account; another one than this can be removed, with its key on chain. */
 export function Devices() {
   const t = useTexts();
-  const { data, error } = useDevices();
+  const { data, error, reload } = useDevices();
   // A removed phone has no row any more.
   const [outcome, setOutcome] = useState("");
   return (
     <section className="card">
       <h3>{t.security.devices}</h3>
-      {error !== undefined && <Failed error={error} />}
+      {error !== undefined && <Failed error={error} retry={reload} />}
       {!data && error === undefined && <Loading />}
       <ul className="rows">
         {data?.map((device) => (
@@ -38,7 +38,7 @@ function DeviceRow({ device, onOutcome }: { device: Device; onOutcome: (text: st
   const client = useClient();
   const { showCode } = usePageState();
   const isOwn = device.publicKey === client.deviceKey.publicKey;
-  const { run, isPending, error } = useAction(async () => {
+  const removal = useAction(async () => {
     showCode("revoke-device");
     const { refusal, done } = await revoke(client, device, network);
     if (refusal) onOutcome(t.security.tooYoung);
@@ -57,12 +57,12 @@ function DeviceRow({ device, onOutcome }: { device: Device; onOutcome: (text: st
         {isOwn ? (
           <span className="badge">{t.security.thisDevice}</span>
         ) : (
-          <Button kind="quiet" onPress={() => void run()} isPending={isPending}>
-            {isPending ? t.security.removing : t.security.remove}
-          </Button>
+          <ActionButton kind="quiet" action={removal}>
+            {removal.isPending ? t.security.removing : t.security.remove}
+          </ActionButton>
         )}
       </div>
-      {error !== undefined && <Failed error={error} />}
+      {removal.error !== undefined && <Failed error={removal.error} />}
     </li>
   );
 }

@@ -4,7 +4,7 @@ import { Snowflake } from "lucide-react";
 import { freeze, unfreeze } from "../acts/freeze.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
-import { Button } from "../ui/button.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { Failed } from "../ui/states.tsx";
 
 /** Returns when a time lock ends, if that is what the error says. */
@@ -34,7 +34,7 @@ export function Freeze() {
       <div className="card-head">
         <Snowflake size={20} aria-hidden />
         <div>
-          <h3>{isFrozen ? t.security.frozen : t.security.freeze}</h3>
+          <h3>{isFrozen ? t.security.frozen : t.security.freezeTitle}</h3>
           <p className="muted">{isFrozen ? t.security.frozenHint : t.security.freezeHint}</p>
         </div>
       </div>
@@ -47,13 +47,11 @@ export function Freeze() {
       )}
       {error !== undefined && <Failed error={error} />}
       {isFrozen ? (
-        <Button onPress={() => void go.run()} isPending={go.isPending}>
-          {t.security.unfreeze}
-        </Button>
+        <ActionButton action={go}>{t.security.unfreeze}</ActionButton>
       ) : (
-        <Button kind="danger" onPress={() => void stop.run()} isPending={stop.isPending}>
+        <ActionButton kind="danger" action={stop}>
           {t.security.freeze}
-        </Button>
+        </ActionButton>
       )}
     </section>
   );

@@ -15,13 +15,17 @@ export function Keys({ address }: { address: string | undefined }) {
       address ? createAccessApi({ baseUrl: network.accessNode }).accountKeys(address.replace("0x", "")) : undefined,
     [address],
   );
-  const { data, error } = useResource(read, ["key.added", "key.revoked", "two-factor.finished"]);
+  const {
+    data,
+    error = registered.error,
+    reload,
+  } = useResource(read, ["key.added", "key.revoked", "two-factor.finished"]);
   const typeOf = (publicKey: string) => registered.data?.find((key) => key.publicKey === publicKey)?.type ?? "server";
   return (
     <section className="card">
       <h3>{t.security.keys}</h3>
       <p className="muted">{t.security.weightHint}</p>
-      {error !== undefined && <Failed error={error} />}
+      {error !== undefined && <Failed error={error} retry={() => Promise.all([registered.reload(), reload()])} />}
       {!data && error === undefined && <Loading />}
       <ul className="rows">
         {data

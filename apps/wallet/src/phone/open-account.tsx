@@ -8,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Failed } from "../ui/states.tsx";
 import { rememberLogin } from "./last-login.ts";
 import { usePhone } from "./phone-context.tsx";
-import { TwoKeys } from "./two-keys.tsx";
+import { TwoKeys, TwoPhones } from "./two-keys.tsx";
 
 /** A phone with a key and without a session: signs up or in, or waits for its enrollment. */
 export function OpenAccount({ begins, onBegun }: { begins: boolean; onBegun: () => void }) {
@@ -43,6 +43,7 @@ export function OpenAccount({ begins, onBegun }: { begins: boolean; onBegun: () 
   if (state.step === "enrolling") {
     return (
       <div className="screen welcome">
+        <TwoPhones />
         <div className="lead">
           <h2>{t.enroll.title}</h2>
           <p>{t.enroll.lede}</p>
@@ -68,7 +69,7 @@ export function OpenAccount({ begins, onBegun }: { begins: boolean; onBegun: () 
     <div className="screen welcome">
       <TwoKeys />
       <div className="lead">
-        <h2>{t.welcome.title}</h2>
+        <h2>{device.note("email") ? t.welcome.back : t.welcome.phones[id].title}</h2>
         <p>{endedBy ? t.welcome.ended(endedBy.title) : t.welcome.keyKept}</p>
       </div>
       {state.step === "failed" && <Failed error={state.error} />}

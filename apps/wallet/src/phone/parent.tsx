@@ -4,7 +4,7 @@ import { accept, offer, remove, report } from "../acts/link-parent.ts";
 import { network } from "../config.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
-import { Button } from "../ui/button.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { Field } from "../ui/field.tsx";
 import { Failed } from "../ui/states.tsx";
 import { remember } from "./history.tsx";
@@ -36,13 +36,18 @@ export function Parent({ address }: { address: string | undefined }) {
   });
   const parent = data?.parent.find(({ chainName }) => chainName === network.chainName)?.address;
   const isAddress = ADDRESS.test(partner);
-  const sent = (result: { id: string } | undefined) => {
-    if (result) remember(device, { id: result.id, kind: "keys", other: partner });
-  };
-  const act = (work: () => Promise<{ id: string } | undefined>) => {
-    showCode("link-parent");
-    void work().then(sent);
-  };
+  /** One of the three transactions as a button's action. */
+  const act = <Input,>(
+    { send, isPending }: { send: (input: Input) => Promise<{ id: string } | undefined>; isPending: boolean },
+    input: Input,
+  ) => ({
+    isPending,
+    async run() {
+      showCode("link-parent");
+      const sent = await send(input);
+      if (sent) remember(device, { id: sent.id, kind: "keys", other: partner });
+    },
+  });
   return (
     <section className="card" data-card="parent">
       <h3>{t.security.parent}</h3>
@@ -56,36 +61,22 @@ export function Parent({ address }: { address: string | undefined }) {
       {reporting.error !== undefined && <Failed error={reporting.error} />}
       <div className="buttons">
         {parent ? (
-          <Button
-            kind="danger"
-            onPress={() => act(() => removing.send({ network, parent }))}
-            isPending={removing.isPending}
-          >
+          <ActionButton kind="danger" action={act(removing, { network, parent })}>
             {t.security.removeParent}
-          </Button>
+          </ActionButton>
         ) : (
           <>
-            <Button
-              kind="plain"
-              isDisabled={!isAddress}
-              onPress={() => act(() => offering.send({ network, parent: partner }))}
-              isPending={offering.isPending}
-            >
+            <ActionButton kind="plain" isDisabled={!isAddress} action={act(offering, { network, parent: partner })}>
               {t.security.offer}
-            </Button>
-            <Button
-              kind="plain"
-              isDisabled={!isAddress}
-              onPress={() => act(() => accepting.send({ network, child: partner }))}
-              isPending={accepting.isPending}
-            >
+            </ActionButton>
+            <ActionButton kind="plain" isDisabled={!isAddress} action={act(accepting, { network, child: partner })}>
               {t.security.accept}
-            </Button>
+            </ActionButton>
           </>
         )}
-        <Button kind="plain" onPress={() => void reporting.run()} isPending={reporting.isPending}>
+        <ActionButton kind="plain" action={reporting}>
           {t.security.report}
-        </Button>
+        </ActionButton>
       </div>
       {[offering, accepting, removing].map((transaction, at) => (
         <TransactionSheets

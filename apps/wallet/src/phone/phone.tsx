@@ -1,8 +1,9 @@
 import type { CountersignClient } from "@countersign/client";
 import { CountersignProvider, SignedIn, SignedOut } from "@countersign/react";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { type KeyKind, type PhoneId, WalletDevice } from "../device.ts";
 import { useTexts } from "../i18n/index.tsx";
+import { PHONE_OF, usePageState } from "../page-state.tsx";
 import { Loading } from "../ui/states.tsx";
 import { Account } from "./account.tsx";
 import { OpenAccount } from "./open-account.tsx";
@@ -21,10 +22,23 @@ export function Phone({ id }: { id: PhoneId }) {
   const [screen, setScreen] = useState<ScreenName>();
   const [surface, setSurface] = useState<HTMLElement | null>(null);
   const [sheets, setSheets] = useState(0);
+  const back = useCallback(() => setScreen(undefined), []);
   const openSheet = useCallback(() => {
     setSheets((count) => count + 1);
     return () => setSheets((count) => count - 1);
   }, []);
+
+  const frame = useRef<HTMLElement>(null);
+  const { asked } = usePageState();
+  const isAsked = asked !== undefined && PHONE_OF[asked.step] === id;
+  useEffect(() => {
+    // Once the page shows this phone: on a narrow screen the other one may have been there.
+    if (!isAsked || !asked) return;
+    requestAnimationFrame(() => {
+      if (!frame.current?.contains(document.activeElement)) frame.current?.focus({ preventScroll: true });
+      frame.current?.scrollIntoView({ block: "nearest" });
+    });
+  }, [isAsked, asked]);
 
   useEffect(() => {
     setLoading(true);
@@ -40,7 +54,7 @@ export function Phone({ id }: { id: PhoneId }) {
       device,
       screen,
       open: setScreen,
-      back: () => setScreen(undefined),
+      back,
       surface,
       openSheet,
       async createKey(kind: KeyKind) {
@@ -56,7 +70,7 @@ export function Phone({ id }: { id: PhoneId }) {
         setDevice(device.wiped());
       },
     }),
-    [id, device, screen, surface, openSheet],
+    [id, device, screen, back, surface, openSheet],
   );
   const begin = async (kind: KeyKind) => {
     setBegins(true);
@@ -64,7 +78,8 @@ export function Phone({ id }: { id: PhoneId }) {
   };
 
   return (
-    <section className="phone" data-phone={id} aria-label={t.page.phones[id]}>
+    <section className="phone" data-phone={id} aria-label={t.page.phones[id]} tabIndex={-1} ref={frame}>
+      {isAsked && <span className="phone-ring" key={asked.at} aria-hidden />}
       <PhoneContext.Provider value={value}>
         <div className="phone-screen" inert={sheets > 0}>
           <p className="phone-head">

@@ -1,6 +1,6 @@
 import { useAction } from "@countersign/react";
 import { useTexts } from "../i18n/index.tsx";
-import { Button } from "../ui/button.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { Copyable } from "../ui/copyable.tsx";
 import { Screen } from "../ui/screen.tsx";
 import { Failed } from "../ui/states.tsx";
@@ -8,12 +8,11 @@ import { remember } from "./history.tsx";
 import { usePhone } from "./phone-context.tsx";
 import { useCode } from "./welcome.tsx";
 
-/** The account's address, and test tokens for it. */
-export function Receive({ address }: { address: string | undefined }) {
+/** Gets test tokens from this page's server. */
+export function useFaucet(address: string | undefined) {
   const t = useTexts();
   const { device } = usePhone();
-  useCode("read-balance");
-  const { run, isPending, result, error } = useAction(async () => {
+  return useAction(async () => {
     const headers = { "content-type": "application/json" };
     const answer = await fetch("/faucet", { method: "POST", headers, body: JSON.stringify({ address }) });
     if (!answer.ok) throw new Error(`${t.common.failed} (${answer.status})`);
@@ -21,6 +20,14 @@ export function Receive({ address }: { address: string | undefined }) {
     remember(device, { id, kind: "receive", amount: "25" });
     return id;
   });
+}
+
+/** The account's address, and test tokens for it. */
+export function Receive({ address }: { address: string | undefined }) {
+  const t = useTexts();
+  useCode("read-balance");
+  const faucet = useFaucet(address);
+  const { result, error } = faucet;
   return (
     <Screen title={t.receive.title}>
       <p className="muted">{t.receive.lede}</p>
@@ -30,9 +37,9 @@ export function Receive({ address }: { address: string | undefined }) {
         {result !== undefined && t.receive.arrived}
       </p>
       <div className="bottom">
-        <Button onPress={() => void run()} isPending={isPending} isDisabled={!address}>
+        <ActionButton action={faucet} isDisabled={!address}>
           {t.receive.faucet}
-        </Button>
+        </ActionButton>
       </div>
     </Screen>
   );

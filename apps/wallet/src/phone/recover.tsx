@@ -5,7 +5,7 @@ import { openWithRecoveryKey, recoverPhone } from "../acts/recover-account.ts";
 import { config } from "../config.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { logIn } from "../login.ts";
-import { Button } from "../ui/button.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { Screen } from "../ui/screen.tsx";
 import { Empty, Failed } from "../ui/states.tsx";
 import { cloudOf, ownersInCloud } from "./cloud.ts";
@@ -68,17 +68,15 @@ export function Recover() {
         </div>
       )}
       {error !== undefined && <Failed error={error} />}
-      <div className="bottom">
-        {recovery ? (
-          <Button onPress={() => void second.run()} isPending={second.isPending}>
-            {availableAt ? t.recover.finish : t.recover.second}
-          </Button>
-        ) : (
-          <Button onPress={() => void first.run()} isPending={first.isPending} isDisabled={owner === ""}>
-            {t.recover.first}
-          </Button>
-        )}
-      </div>
+      {owners.length > 0 && (
+        <div className="bottom">
+          {recovery ? (
+            <ActionButton action={second}>{availableAt ? t.recover.finish : t.recover.second}</ActionButton>
+          ) : (
+            <ActionButton action={first}>{t.recover.first}</ActionButton>
+          )}
+        </div>
+      )}
     </Screen>
   );
 }

@@ -5,6 +5,7 @@ import { network } from "../config.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { logIn } from "../login.ts";
 import { usePageState } from "../page-state.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { cloudOf, noteInCloud } from "./cloud.ts";
 import { availableAtOf } from "./freeze.tsx";
@@ -56,9 +57,9 @@ export function Recovery() {
       {needsLogin(transaction.error) && (
         <>
           <p className="note locked">{t.security.loginTooOld}</p>
-          <Button kind="plain" onPress={() => void again.run()} isPending={again.isPending}>
+          <ActionButton kind="plain" action={again}>
             {t.security.loginAgain}
-          </Button>
+          </ActionButton>
         </>
       )}
       {!key && (

@@ -1,5 +1,6 @@
 import { useAction, useClient } from "@countersign/react";
 import { useTexts } from "../i18n/index.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { Failed } from "../ui/states.tsx";
 import { Devices } from "./devices.tsx";
@@ -38,9 +39,9 @@ function Leaving() {
   return (
     <section className="card">
       {out.error !== undefined && <Failed error={out.error} />}
-      <Button kind="plain" onPress={() => void out.run()} isPending={out.isPending}>
+      <ActionButton kind="plain" action={out}>
         {t.security.signOut}
-      </Button>
+      </ActionButton>
       <Button kind="quiet" onPress={wipe}>
         {t.security.newPhone}
       </Button>

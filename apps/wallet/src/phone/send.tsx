@@ -2,13 +2,17 @@ import { useTransaction } from "@countersign/react";
 import { useState } from "react";
 import { sendTokens } from "../acts/send-tokens.ts";
 import { network } from "../config.ts";
-import { useTexts } from "../i18n/index.tsx";
+import { useLanguage, useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 import { Screen } from "../ui/screen.tsx";
+import { Failed } from "../ui/states.tsx";
+import { formatAmount, useBalance } from "./balance.ts";
 import { remember } from "./history.tsx";
 import { usePhone } from "./phone-context.tsx";
+import { useFaucet } from "./receive.tsx";
 import { TransactionSheets } from "./transaction-sheets.tsx";
 
 const ADDRESS = /^0x[0-9a-f]{16}$/;
@@ -22,8 +26,9 @@ const toUFix64 = (text: string): string => {
 };
 
 /** Sends test tokens: recipient and amount, then the dialog and the signatures. */
-export function Send() {
+export function Send({ address }: { address: string | undefined }) {
   const t = useTexts();
+  const { language } = useLanguage();
   const { id, device, back } = usePhone();
   const { addresses, markDone } = usePageState();
   const own = addresses[id];
@@ -35,13 +40,18 @@ export function Send() {
   const [to, setTo] = useState(choices[0]?.[1] ?? "");
   const [amount, setAmount] = useState("1.5");
   const [isChecked, setChecked] = useState(false);
+  const { balance } = useBalance(address);
+  const faucet = useFaucet(address);
+  // Keyboards of many languages have a comma only.
+  const value = amount.replace(",", ".");
+  const isTooMuch = balance !== undefined && isAmount(value) && Number(value) > balance;
   const transaction = useTransaction(sendTokens);
   const review = async () => {
     setChecked(true);
-    if (!ADDRESS.test(to) || !isAmount(amount)) return;
-    const sent = await transaction.send({ network, amount: toUFix64(amount), to });
+    if (!ADDRESS.test(to) || !isAmount(value)) return;
+    const sent = await transaction.send({ network, amount: toUFix64(value), to });
     if (!sent) return;
-    remember(device, { id: sent.id, kind: "send", amount, other: to });
+    remember(device, { id: sent.id, kind: "send", amount: value, other: to });
     markDone("send");
   };
   return (
@@ -79,9 +89,18 @@ export function Send() {
           value={amount}
           onChange={setAmount}
           inputMode="decimal"
-          hint={t.send.amountHint}
-          error={isChecked && !isAmount(amount) ? t.send.invalidAmount : undefined}
+          hint={balance === undefined ? t.send.amountHint : t.send.available(formatAmount(balance, language))}
+          error={isChecked && !isAmount(value) ? t.send.invalidAmount : undefined}
         />
+        {isTooMuch && (
+          <div className="note locked stacked">
+            <p>{t.send.tooMuch}</p>
+            <ActionButton kind="plain" action={faucet}>
+              {t.receive.faucet}
+            </ActionButton>
+          </div>
+        )}
+        {faucet.error !== undefined && <Failed error={faucet.error} />}
         <div className="bottom">
           <Button type="submit" isPending={transaction.isPending}>
             {t.send.review}

@@ -3,7 +3,7 @@ import { TimeUntil, useAction, useClient, useTimeLocks } from "@countersign/reac
 import { cancelTimeLock } from "../acts/cancel-time-lock.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
-import { Button } from "../ui/button.tsx";
+import { ActionButton } from "../ui/action-button.tsx";
 import { Failed, Loading } from "../ui/states.tsx";
 
 /** The changes that wait, each with the veto of an older phone. */
@@ -13,7 +13,7 @@ export function TimeLocks() {
   return (
     <section className="card">
       <h3>{t.security.timeLocks}</h3>
-      {error !== undefined && <Failed error={error} />}
+      {error !== undefined && <Failed error={error} retry={reload} />}
       {!data && error === undefined && <Loading rows={1} />}
       {data?.length === 0 && <p className="muted">{t.security.noTimeLocks}</p>}
       <ul className="rows">
@@ -29,7 +29,7 @@ function Lock({ lock, onCancelled }: { lock: TimeLock; onCancelled: () => Promis
   const t = useTexts();
   const client = useClient();
   const { showCode } = usePageState();
-  const { run, isPending, error } = useAction(async () => {
+  const cancel = useAction(async () => {
     showCode("cancel-time-lock");
     await cancelTimeLock(client, lock.id);
     await onCancelled();
@@ -50,12 +50,12 @@ function Lock({ lock, onCancelled }: { lock: TimeLock; onCancelled: () => Promis
           </small>
         </span>
         {lock.cancelledAt === "" && (
-          <Button kind="quiet" onPress={() => void run()} isPending={isPending}>
+          <ActionButton kind="quiet" action={cancel}>
             {t.security.cancel}
-          </Button>
+          </ActionButton>
         )}
       </div>
-      {error !== undefined && <Failed error={error} />}
+      {cancel.error !== undefined && <Failed error={cancel.error} />}
     </li>
   );
 }

@@ -5,6 +5,7 @@ import {
   type TransactionStep,
 } from "@countersign/client";
 import { type Confirmation, DeclinedError, SignatureSteps } from "@countersign/react";
+import { ShieldX } from "lucide-react";
 import { TRANSFER } from "../acts/transfer.ts";
 import { Code } from "../code/code.tsx";
 import { network } from "../config.ts";
@@ -42,10 +43,19 @@ export function TransactionSheets({ transaction, done, onDone, isOwnError }: She
   const isOver = error === undefined || error instanceof DeclinedError || isOwnError?.(error) === true;
   if (!isPending && !result && isOver) return null;
   if (!isPending && !result) {
+    const { reason = "", detail = "" } = error instanceof ProblemError ? error : {};
+    const why = t.attack.reasons[reason];
     return (
-      <Sheet title={t.common.failed}>
-        <Failed error={error} />
-        {error instanceof ProblemError && error.reason && <p className="reason mono">{error.reason}</p>}
+      <Sheet title={why ? t.confirm.refused : t.common.failed}>
+        {why ? (
+          <p className="note failed" role="alert">
+            <ShieldX size={18} aria-hidden />
+            {why}
+          </p>
+        ) : (
+          <Failed error={error} />
+        )}
+        {reason && <p className="reason mono">{why && detail ? `${reason}: ${detail}` : reason}</p>}
         <Button kind="plain" onPress={reset}>
           {t.common.close}
         </Button>

@@ -1,41 +1,12 @@
 import { useAccount, useSession } from "@countersign/react";
 import { ArrowDownLeft, ArrowUpRight, FileCode, Snowflake } from "lucide-react";
-import { useEffect, useState } from "react";
-import { readBalance } from "../acts/read-balance.ts";
-import { network } from "../config.ts";
 import { useLanguage, useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
 import { Copyable } from "../ui/copyable.tsx";
 import { Empty, Failed } from "../ui/states.tsx";
-import { History, onTransaction, useHistory } from "./history.tsx";
+import { formatAmount, useBalance } from "./balance.ts";
+import { History, useHistory } from "./history.tsx";
 import { usePhone } from "./phone-context.tsx";
-
-const AGAIN_MS = 4_000;
-
-/** Reads the balance now, after each transaction of the page, and every few seconds. */
-function useBalance(address: string | undefined) {
-  const [balance, setBalance] = useState<number>();
-  const [error, setError] = useState<unknown>();
-  useEffect(() => {
-    if (!address) return;
-    const read = () =>
-      readBalance(network, address).then(
-        (next) => {
-          setBalance(next);
-          setError(undefined);
-        },
-        (failure: unknown) => setError(failure),
-      );
-    void read();
-    const stop = onTransaction(() => void read());
-    const timer = setInterval(() => document.hidden || void read(), AGAIN_MS);
-    return () => {
-      stop();
-      clearInterval(timer);
-    };
-  }, [address]);
-  return { balance, error };
-}
 
 const ACTS = [
   ["send", ArrowUpRight, "send-tokens"],
@@ -50,8 +21,9 @@ export function Wallet({ address, onActivity }: { address: string | undefined; o
   const { open } = usePhone();
   const { showCode } = usePageState();
   const { state } = useSession();
-  const { error: failure, data } = useAccount();
+  const { error: failure, data, reload } = useAccount();
   const { balance, error } = useBalance(address);
+  const isDown = (failure ?? error) !== undefined;
   const history = useHistory();
   const evm = data?.addresses.find(({ chainType }) => chainType === "evm")?.address;
   return (
@@ -60,18 +32,20 @@ export function Wallet({ address, onActivity }: { address: string | undefined; o
         <p className="overline">{t.wallet.balance}</p>
         <p className="balance" data-testid="balance">
           {balance === undefined ? (
-            <span className="skeleton" />
+            isDown ? (
+              <span>–</span>
+            ) : (
+              <span className="skeleton" />
+            )
           ) : (
-            <span key={balance}>
-              {new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 4 }).format(balance)}
-            </span>
+            <span key={balance}>{formatAmount(balance, language)}</span>
           )}
           <small>FLOW</small>
         </p>
         <dl>
           <div>
             <dt>{t.wallet.address}</dt>
-            <dd>{address ? <Copyable text={address} isWhole /> : "…"}</dd>
+            <dd>{address ? <Copyable text={address} isWhole /> : isDown ? "–" : "…"}</dd>
           </div>
           {evm && (
             <div>
@@ -89,7 +63,7 @@ export function Wallet({ address, onActivity }: { address: string | undefined; o
           {t.security.frozen}
         </p>
       )}
-      {(failure ?? error) !== undefined && <Failed error={failure ?? error} />}
+      {isDown && <Failed error={failure ?? error} retry={reload} />}
       <div className="acts">
         {ACTS.map(([name, Icon, code]) => (
           <button

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Button as AriaButton, type ButtonProps as AriaButtonProps } from "react-aria-components";
 
-interface ButtonProps extends Omit<AriaButtonProps, "children" | "className"> {
+export interface ButtonProps extends Omit<AriaButtonProps, "children" | "className"> {
   children: ReactNode;
   kind?: "primary" | "plain" | "danger" | "quiet";
 }

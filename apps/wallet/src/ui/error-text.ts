@@ -13,6 +13,10 @@ export function useErrorText(): (error: unknown) => string {
     }
     if (error instanceof TransactionFailedError) return firstLine(error.result.errorMessage);
     if (!(error instanceof Error)) return t.common.unknownError;
+    // OAuth's word for a person who pressed Cancel, and WebAuthn's.
+    if ("error" in error && error.error === "access_denied") return t.common.loginCancelled;
+    if (error.name === "NotAllowedError") return t.common.passkeyRefused;
+    if (/failed to fetch|networkerror|load failed/i.test(error.message)) return t.common.offline;
     if (/popup closed/i.test(error.message)) return t.common.popupClosed;
     if (/disposed window|popup window/i.test(error.message)) return t.common.popupBlocked;
     return error.message || t.common.unknownError;

@@ -11,7 +11,11 @@ export function Sheet({ title, children }: { title: string; children: ReactNode 
     const before = document.activeElement as HTMLElement | null;
     const phone = heading.current?.closest(".phone");
     // A dialog that an event has opened takes no focus away from the other phone.
-    if (phone?.contains(before) || before === document.body) heading.current?.focus();
+    if (phone?.contains(before) || before === document.body) {
+      heading.current?.focus({ preventScroll: true });
+      // The answer's buttons are at the phone's lower edge.
+      phone?.scrollIntoView({ block: "nearest" });
+    }
     const close = openSheet();
     return () => {
       const isInside = phone?.contains(document.activeElement) || document.activeElement === document.body;

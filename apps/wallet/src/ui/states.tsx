@@ -1,5 +1,4 @@
 import { CircleAlert, Inbox } from "lucide-react";
-import type { ReactNode } from "react";
 import { useTexts } from "../i18n/index.tsx";
 import { useErrorText } from "./error-text.ts";
 
@@ -25,15 +24,20 @@ export function Loading({ rows = 2 }: { rows?: number }) {
   );
 }
 
-/** A failure with its reason, and what can be done. */
-export function Failed({ error, children }: { error: unknown; children?: ReactNode }) {
+/** A failure with its reason, and the way to try again where there is one. */
+export function Failed({ error, retry }: { error: unknown; retry?: () => unknown }) {
+  const t = useTexts();
   const text = useErrorText();
   return (
     <div className="note failed" role="alert">
       <CircleAlert size={18} aria-hidden />
       <div>
         <p>{text(error)}</p>
-        {children}
+        {retry && (
+          <button type="button" className="link" onClick={() => void retry()}>
+            {t.common.retry}
+          </button>
+        )}
       </div>
     </div>
   );

@@ -2,26 +2,29 @@ import type { page as English } from "../en/page.ts";
 
 /** German texts of the page, of opening an account and of enrolling a phone. */
 export const page: typeof English = {
-  language: "Deutsch",
   page: {
     title: "Zwei Unterschriften. Keine Merkwörter.",
-    lede: "Countersign eröffnet Konten, für die Telefon und Server gemeinsam unterschreiben. Zum Ausprobieren auf zwei Telefonen: echte Schlüssel, echte Anfragen, eine echte Chain auf diesem Rechner.",
+    lede: "Countersign ist das Backend einer Wallet-App. Das Telefon hat einen Schlüssel, der Server einen anderen, und nur beide zusammen bewegen etwas: Eine gestohlene Anmeldung öffnet nichts, ein verlorenes Telefon verliert nichts.",
+    facts: ["Zwei Geräte", "Echte Schlüssel und Anfragen", "Eine echte Chain, Testgeld"],
+    failed: "Die Wallet startet nicht",
+    failedHint: "Ihr Server antwortet nicht. Läuft npm start noch?",
     skip: "Zu den Telefonen",
     theme: "Farben",
     themes: { system: "System", light: "Hell", dark: "Dunkel" },
     languages: "Sprache",
     phones: { one: "Telefon 1", two: "Telefon 2" },
     shown: "Gezeigtes Telefon",
-    repository: "Countersign",
   },
   guide: {
-    title: "Eine Minute",
+    title: "In einer Minute",
+    progress: (done, all) => `${done} von ${all}`,
+    finished: "Das ist Countersign. Unter Schutz ist der Rest: Wiederherstellung, Wartezeiten, Elternkonto.",
     steps: {
-      open: ["Konto eröffnen", "Auf Telefon 1: ein Schlüssel, eine Anmeldung, fertig."],
-      send: ["Testgeld senden", "Sehen, wer unterschreibt, und dass die Gebühr bezahlt ist."],
-      enroll: ["Telefon 2 aufnehmen", "Dort mit derselben E-Mail weitermachen; den Code vergleichen."],
-      attack: ["Einen Angriff versuchen", "Dieb sein und lesen, warum es nicht geht."],
-      freeze: ["Konto sperren", "Ein Telefon hält alles an, überall."],
+      open: ["Konto eröffnen", "Auf Telefon 1: ein Schlüssel, eine Anmeldung, keine Merkwörter."],
+      send: ["Testgeld senden", "Sehen, wer unterschreibt. Die Gebühr ist bezahlt."],
+      enroll: ["Telefon 2 aufnehmen", "Dort dieselbe E-Mail nehmen und einen Code vergleichen."],
+      attack: ["Einen Angriff versuchen", "Dieb sein und lesen, warum es scheitert."],
+      freeze: ["Konto sperren", "Ein Telefon hält alles Unterschreiben an."],
     },
     done: "erledigt",
   },
@@ -49,19 +52,28 @@ export const page: typeof English = {
     },
   },
   welcome: {
-    title: "Ihr Konto, in zwei Händen",
-    lede: "Dieses Telefon hat einen Schlüssel, der Dienst einen anderen. Allein kann keiner etwas bewegen.",
+    phones: {
+      one: {
+        title: "Ihr Konto, in zwei Händen",
+        lede: "Dieses Telefon hat einen Schlüssel, der Dienst einen anderen. Allein kann keiner etwas bewegen.",
+      },
+      two: {
+        title: "Ein zweites Telefon",
+        lede: "Mit der E-Mail von Telefon 1 kommt dieses Telefon zu dessen Konto, mit einer anderen ist es das einer zweiten Person.",
+      },
+    },
+    picture: { phone: "Telefon", account: "Konto", server: "Server" },
+    back: "Willkommen zurück",
     key: "Der Schlüssel dieses Telefons",
     kinds: { device: "Im Telefon", passkey: "Passkey" },
     kindHints: {
-      device: "Ein WebCrypto-Schlüssel, den kein Skript lesen kann, nur benutzen.",
-      passkey: "Liegt bei Browser oder System; fragt nach Finger, Gesicht oder PIN.",
+      device: "Ein Schlüssel, der diesen Browser nie verlässt.",
+      passkey: "Fragt jedes Mal nach Finger, Gesicht oder PIN.",
     },
     continue: "Weiter mit E-Mail",
     again: "Wieder anmelden",
     keyKept: "Dieses Telefon hat seinen Schlüssel noch. Eine Anmeldung und seine Unterschrift öffnen das Konto.",
     ended: (reason) => `Die Sitzung ist zu Ende: ${reason}`,
-    hint: "Neu hier: Ein Konto entsteht. Bekannt: Sie melden sich an oder nehmen dieses Telefon auf.",
     loggingIn: "Bitte im geöffneten Fenster anmelden …",
     opening: "Das Konto wird geöffnet …",
     openingSteps: [

@@ -14,12 +14,13 @@ export const protection: typeof English = {
     tooYoung: "Dieses Telefon ist zu neu, um ein älteres zu entfernen. Bitte in einigen Sekunden wieder.",
     keys: "Schlüssel auf der Chain",
     weight: (weight) => `Gewicht ${weight}`,
-    weightHint: "Zusammen 1000 unterschreiben. Der Dienst hat 999, jedes Telefon 1.",
+    weightHint:
+      "Eine Unterschrift braucht das Gewicht 1000. Der Dienst hat 999, jedes Telefon 1: Keiner unterschreibt allein.",
     keyTypes: { "user-key": "Telefon", "recover-key": "Ersatzschlüssel", server: "Dienst" },
-    pending: "in Arbeit",
     push: "Mitteilungen",
     pushHint:
       "Hinterlegt eine Push-Adresse. Der lokale Dienst schreibt sie ins Protokoll; Hinweise hier kommen von den Ereignissen.",
+    freezeTitle: "Telefon verloren?",
     freeze: "Konto sperren",
     freezeHint: "Hält alles Unterschreiben an, auf allen Telefonen.",
     unfreeze: "Entsperren",
@@ -73,12 +74,11 @@ export const protection: typeof English = {
   },
   attack: {
     title: "Einen Angriff versuchen",
-    lede: "Jeder ist eine echte Anfrage mit der Sitzung dieses Telefons. Keiner darf gelingen.",
+    lede: "Jetzt sind Sie der Dieb. Jeder Angriff ist eine echte Anfrage mit der Sitzung dieses Telefons; keiner darf gelingen.",
     try: "Versuchen",
     trying: "Angriff läuft …",
     refused: "Abgewehrt",
     succeeded: "Nicht abgewehrt. Bitte melden.",
-    needsLogin: "Zuerst anmelden",
     list: {
       "changed-message": [
         "Den Betrag ändern",
@@ -92,7 +92,10 @@ export const protection: typeof English = {
         "Einen fremden Schlüssel bringen",
         "Ein Dieb meldet sich als die Person an, mit einem Schlüssel, der nicht im Konto ist.",
       ],
-      "drained-payer": ["Die Zahlstelle leeren", "Sie soll das Skript ermächtigen, nicht nur die Gebühr zahlen."],
+      "drained-payer": [
+        "Die Zahlstelle leeren",
+        "Die Zahlstelle soll nicht die Gebühr zahlen, sondern ihr Geld hergeben.",
+      ],
       "foreign-account": [
         "Für andere handeln",
         "Der Server soll für ein Konto unterschreiben, das nicht das dieser Sitzung ist.",
@@ -136,7 +139,6 @@ export const protection: typeof English = {
     authorizers: "Ermächtigt von",
     events: "Ereignisse",
     script: "Skript",
-    back: "Zurück",
   },
   common: {
     back: "Zurück",
@@ -147,7 +149,9 @@ export const protection: typeof English = {
     unknownError: "Hier ist etwas schiefgegangen.",
     popupClosed: "Das Anmeldefenster wurde geschlossen. Nichts ist geschehen.",
     popupBlocked: "Der Browser hat das Anmeldefenster verhindert. Bitte Pop-ups für diese Seite erlauben.",
-    now: "jetzt",
+    offline: "Der Dienst antwortet nicht.",
+    loginCancelled: "Die Anmeldung wurde abgebrochen. Nichts ist geschehen.",
+    passkeyRefused: "Der Passkey wurde nicht benutzt. Nichts wurde unterschrieben.",
   },
   errors: {
     AccountFrozen: "Das Konto ist gesperrt.",
