@@ -232,5 +232,5 @@ describe("sign-up", () => {
 it("the development provider says at its root what it is", async () => {
   const answer = await fetch(stack.identityProvider.issuer);
   expect(answer.status).toBe(200);
-  expect(await answer.text()).toMatch(/^Countersign's OpenID provider for development.*\n$/);
+  expect(await answer.text()).toContain("OpenID provider for development");
 });
