@@ -45,12 +45,13 @@ function finder(term: Term) {
 }
 
 /**
- * The ids of accounts begin with their time, so the newest rows are the last ones of the primary key. Ids that
- * begin with a later time are of accounts that were adopted with an id of their own.
+ * The ids of accounts begin with their time, so the newest rows are the last ones of the primary key. Ids
+ * with a later time are of accounts that were adopted with an id of their own.
  */
 const newestSignUps = (queries: Queries) => (limit: number) =>
   queries.query<object>(sql`
-    SELECT account_id, chain_name, app_id, created_at, deployed_at, key_registered_at, device_registered_at, completed_at
+    SELECT account_id, chain_name, app_id,
+      created_at, deployed_at, key_registered_at, device_registered_at, completed_at
     FROM sign_up
     WHERE account_id < (lpad(to_hex((date_part('epoch', statement_timestamp()) * 1000)::bigint + 60000), 12, '0')
       || repeat('0', 20))::uuid
