@@ -66,7 +66,7 @@ describe("the console", () => {
         await expect(theft).rejects.toMatchObject({ status: 403 });
         const page = await ask();
         expect(page.status).toBe(200);
-        // A section is a line; its heading tells where it has only the newest rows.
+        // A section is a line; its heading is longer where it has only the newest rows.
         expect(page.html).toMatch(new RegExp(`<h2>auth: newest sign-ups\\b.*accounts/${newest.accountId}"`));
         expect(page.html).toMatch(new RegExp(`<h2>signer: refusals\\b.*accounts/${newest.accountId}"`));
         return page.html;
