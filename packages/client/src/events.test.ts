@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { CountersignClient } from "./countersign-client.ts";
 import { EventTransportError } from "./event-transport.ts";
+import type { EventOptions } from "./events.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 
 const deviceKey = generateDeviceKey();
@@ -23,7 +24,7 @@ function stream(pieces: string[], signal?: AbortSignal) {
 }
 
 function follow(
-  options: { signal?: AbortSignal; lastEventId?: string; silenceMs?: number },
+  options: Pick<EventOptions, "signal" | "lastEventId" | "silenceMs" | "onConnection">,
   ...answers: ((signal: AbortSignal) => Response)[]
 ) {
   const seen: Headers[] = [];
@@ -85,6 +86,20 @@ describe("events", () => {
       { id: "10", type: "unknown", name: "b", data: {} },
     ]);
     expect(seen.map((headers) => headers.get("last-event-id"))).toEqual(["2", "3", "9", "9"]);
+  });
+
+  it("report when they are connected, and when no longer", async () => {
+    const reported: boolean[] = [];
+    const { events } = follow(
+      { onConnection: (isConnected) => reported.push(isConnected) },
+      () => stream(["retry: 1\n\n"]),
+      () => problem(503, "Unavailable"),
+      (signal) => stream(["id: 1\nevent: a\ndata: {}\n\n"], signal),
+    );
+    await events.next();
+    expect(reported).toEqual([true, false, true]);
+    await events.return();
+    expect(reported).toEqual([true, false, true, false]);
   });
 
   it("refresh an expired token", async () => {

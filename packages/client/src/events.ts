@@ -52,6 +52,8 @@ export interface EventOptions {
    * heartbeats.
    */
   silenceMs?: number;
+  /** Called with true when the server answers, and with false when that connection is lost or ended. */
+  onConnection?(isConnected: boolean): unknown;
 }
 
 type Open = (headers: Record<string, string>, signal: AbortSignal) => Promise<AsyncIterable<string>>;
@@ -75,6 +77,7 @@ export async function* followEvents(open: Open, options: EventOptions): AsyncGen
   let failures = 0;
   while (!over()) {
     let waitMs = 0;
+    let isConnected = false;
     const connection = new AbortController();
     const abort = () => connection.abort();
     signal?.addEventListener("abort", abort, { once: true });
@@ -82,6 +85,8 @@ export async function* followEvents(open: Open, options: EventOptions): AsyncGen
       const alive = deadline(options.silenceMs ?? SILENCE_MS, abort);
       try {
         const text = await open(lastEventId === "" ? {} : { "last-event-id": lastEventId }, connection.signal);
+        isConnected = true;
+        options.onConnection?.(true);
         for await (const message of readServerSentEvents(text, alive.renew)) {
           failures = 0;
           retryMs = message.retryMs ?? retryMs;
@@ -98,6 +103,7 @@ export async function* followEvents(open: Open, options: EventOptions): AsyncGen
     } finally {
       signal?.removeEventListener("abort", abort);
       connection.abort();
+      if (isConnected) options.onConnection?.(false);
     }
     const backoffMs = Math.min(LONGEST_WAIT_MS, retryMs * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
     failures += 1;

@@ -1,5 +1,11 @@
 // @vitest-environment happy-dom
-import { type AccountEvent, type CountersignClient, ProblemError, type SessionState } from "@countersign/client";
+import {
+  type AccountEvent,
+  type CountersignClient,
+  type EventOptions,
+  ProblemError,
+  type SessionState,
+} from "@countersign/client";
 import { act, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -12,6 +18,7 @@ import {
   type TransactionState,
   useAction,
   useDevices,
+  useIsLive,
   useOpenAccount,
   useTransaction,
 } from "./index.ts";
@@ -51,8 +58,12 @@ class FakeClient {
     this.#emit?.({ id: "1", type, data: {} } as unknown as AccountEvent);
   }
 
-  async *events({ signal }: { signal: AbortSignal }): AsyncGenerator<AccountEvent> {
+  onConnection: EventOptions["onConnection"];
+
+  async *events({ signal, onConnection }: EventOptions & { signal: AbortSignal }): AsyncGenerator<AccountEvent> {
     this.streams += 1;
+    this.onConnection = onConnection;
+    onConnection?.(true);
     const waiting: AccountEvent[] = [];
     let wake = () => {};
     this.#emit = (event) => {
@@ -67,6 +78,7 @@ class FakeClient {
       });
     }
     this.streams -= 1;
+    onConnection?.(false);
   }
 
   devices = () => this.devicesAnswer();
@@ -131,6 +143,20 @@ describe("data of the service", () => {
     client.devicesAnswer = async () => [{ name: "nobody's" }];
     await act(async () => client.emit("time-lock.started"));
     expect(element.textContent).not.toContain("nobody's");
+  });
+
+  it("is live while its stream is connected", async () => {
+    const Live = () => (useIsLive() ? "live" : "not live");
+    await show([<Live key="1" />, <Names key="2" />]);
+    expect(element.textContent).toContain("liveAda");
+    expect(element.textContent).not.toContain("not live");
+    await act(async () => client.onConnection?.(false));
+    expect(element.textContent).toContain("not live");
+    await act(async () => client.onConnection?.(true));
+    await act(async () => client.move("ended"));
+    expect(element.textContent).toContain("not live");
+    await act(async () => client.move("signed-in"));
+    expect(element.textContent).not.toContain("not live");
   });
 
   it("keeps the last answer beside a failure, and takes no late one", async () => {

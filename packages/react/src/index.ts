@@ -3,7 +3,7 @@ export { CountersignProvider, type CountersignProviderProps, useClient } from ".
 export { type SignatureParty, SignatureSteps, type SignatureStepsProps } from "./signature-steps.tsx";
 export { TimeUntil, type TimeUntilProps } from "./time-until.tsx";
 export { type Action, useAction } from "./use-action.ts";
-export { useAccountEvents } from "./use-events.ts";
+export { useAccountEvents, useIsLive } from "./use-events.ts";
 export { type OpenAccountOptions, type OpeningState, useOpenAccount } from "./use-open-account.ts";
 export {
   type Resource,

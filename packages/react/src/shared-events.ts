@@ -12,7 +12,9 @@ type Source = Pick<CountersignClient, "events" | "session">;
 export class SharedEvents {
   readonly #client: Source;
   readonly #listeners = new Set<Listener>();
+  readonly #watchers = new Set<() => void>();
   #isConnected = false;
+  #isLive = false;
   #open: AbortController | undefined;
 
   constructor(client: Source) {
@@ -41,21 +43,41 @@ export class SharedEvents {
     };
   }
 
+  /** Whether the stream is connected to the server. */
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
+  /** Calls `watcher` whenever `isLive` changes, until the returned function is called. */
+  readonly watch = (watcher: () => void): (() => void) => {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  };
+
   #update(): void {
     const { state } = this.#client.session;
     const isWanted = this.#isConnected && this.#listeners.size > 0 && (state === "signed-in" || state === "frozen");
     if (!isWanted) {
       this.#open?.abort();
       this.#open = undefined;
+      this.#setLive(false);
     } else if (!this.#open) {
       this.#open = new AbortController();
       void this.#follow(this.#open);
     }
   }
 
+  #setLive(isLive: boolean): void {
+    if (this.#isLive === isLive) return;
+    this.#isLive = isLive;
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+
   async #follow(open: AbortController): Promise<void> {
+    // The end of a stream that another one has replaced says nothing of that one.
+    const onConnection = (isConnected: boolean) => this.#open === open && this.#setLive(isConnected);
     try {
-      for await (const event of this.#client.events({ signal: open.signal })) {
+      for await (const event of this.#client.events({ signal: open.signal, onConnection })) {
         for (const listener of [...this.#listeners]) listener(event);
       }
     } catch {

@@ -1,5 +1,5 @@
 import type { AccountEvent } from "@countersign/client";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useProvided } from "./provider.tsx";
 
 /**
@@ -17,4 +17,15 @@ export function useAccountEvents(listener: (event: AccountEvent) => void): void 
     newest.current = listener;
   });
   useEffect(() => events.listen((event) => newest.current(event)), [events]);
+}
+
+/**
+ * Returns whether the stream of live events is connected: false while the device is offline, until a first
+ * answer, and where nothing follows the events.
+ * @example const Live = () => <p>{useIsLive() ? "Live" : "Connecting …"}</p>;
+ */
+export function useIsLive(): boolean {
+  const { events } = useProvided();
+  const isLive = () => events.isLive;
+  return useSyncExternalStore(events.watch, isLive, isLive);
 }

@@ -1,4 +1,5 @@
 import type { AccountEvent } from "@countersign/client";
+import { useIsLive } from "@countersign/react";
 import { useLanguage, useTexts } from "../i18n/index.tsx";
 import { Empty } from "../ui/states.tsx";
 import { History, useHistory } from "./history.tsx";
@@ -24,12 +25,15 @@ export function Activity({ events }: { events: readonly SeenEvent[] }) {
   const { language } = useLanguage();
   const textOf = useEventText();
   const history = useHistory();
+  const isLive = useIsLive();
   return (
     <>
       <h2 className="screen-title">{t.activity.title}</h2>
       <h3>
         {t.activity.live}
-        <span className="live-dot">{t.activity.connected}</span>
+        <span className="live-dot" data-live={isLive} role="status">
+          {isLive ? t.activity.connected : t.activity.connecting}
+        </span>
       </h3>
       {events.length === 0 ? (
         <Empty title={t.activity.empty} hint={t.activity.emptyHint} />

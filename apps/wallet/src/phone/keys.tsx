@@ -20,28 +20,31 @@ export function Keys({ address }: { address: string | undefined }) {
     error = registered.error,
     reload,
   } = useResource(read, ["key.added", "key.revoked", "two-factor.finished"]);
-  const typeOf = (publicKey: string) => registered.data?.find((key) => key.publicKey === publicKey)?.type ?? "server";
+  const known = registered.data;
+  const typeOf = (publicKey: string) => known?.find((key) => key.publicKey === publicKey)?.type ?? "server";
   return (
     <section className="card">
       <h3>{t.security.keys}</h3>
       <p className="muted">{t.security.weightHint}</p>
       {error !== undefined && <Failed error={error} retry={() => Promise.all([registered.reload(), reload()])} />}
-      {!data && error === undefined && <Loading />}
+      {!(data && known) && error === undefined && <Loading />}
       <ul className="rows">
-        {data
-          ?.filter(({ revoked }) => !revoked)
-          .map(({ index, publicKey, weight }) => (
-            <li key={index} className="key-row">
-              <span className="row-text">
-                {t.security.keyTypes[typeOf(publicKey)]}
-                <small className="mono">{short(publicKey)}</small>
-              </span>
-              <span className="weight">
-                <meter min={0} max={1000} value={weight} aria-label={t.security.weight(weight)} />
-                <small>{t.security.weight(weight)}</small>
-              </span>
-            </li>
-          ))}
+        {/* Without the registered keys a phone's key would be shown as the service's. */}
+        {known &&
+          data
+            ?.filter(({ revoked }) => !revoked)
+            .map(({ index, publicKey, weight }) => (
+              <li key={index} className="key-row">
+                <span className="row-text">
+                  {t.security.keyTypes[typeOf(publicKey)]}
+                  <small className="mono">{short(publicKey)}</small>
+                </span>
+                <span className="weight">
+                  <meter min={0} max={1000} value={weight} aria-label={t.security.weight(weight)} />
+                  <small>{t.security.weight(weight)}</small>
+                </span>
+              </li>
+            ))}
       </ul>
     </section>
   );

@@ -85,6 +85,7 @@ export const account: typeof English = {
     title: "Verlauf",
     live: "Ereignisse",
     connected: "Live",
+    connecting: "Keine Verbindung, neuer Versuch …",
     transactions: "Transaktionen",
     empty: "Noch ist nichts geschehen",
     emptyHint: "Ereignisse des Kontos erscheinen hier sofort, auf allen seinen Telefonen.",

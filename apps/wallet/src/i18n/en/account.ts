@@ -83,6 +83,7 @@ export const account = {
     title: "Activity",
     live: "Live events",
     connected: "Live",
+    connecting: "No connection, trying again …",
     transactions: "Transactions",
     empty: "Nothing has happened yet",
     emptyHint: "Events of the account appear here at the moment they happen, on all of its phones.",
