@@ -80,6 +80,13 @@ final class VectorsTests: XCTestCase {
         refused("refusedRlp") { _ = try decodeRlp(bytes($0, "bytes")) }
     }
 
+    func testSha3AtLengthsAroundABlock() {
+        for vector in each("sha3") {
+            let bytes = (0..<(vector["length"] as! Int)).map { UInt8(truncatingIfNeeded: $0 * 7) }
+            XCTAssertEqual(sha3(bytes).hex, text(vector, "digest"))
+        }
+    }
+
     private func rlp(_ value: Any) throws -> RlpItem {
         if let items = value as? [Any] { return try .list(items.map(rlp)) }
         return try .bytes(Bytes(hex: value as! String))

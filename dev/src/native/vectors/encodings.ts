@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   type CadenceValue,
   cadenceAddress,
@@ -56,9 +57,15 @@ const CADENCE: CadenceValue[] = [
   cadenceArray([cadenceString("Ada"), cadenceArray([])]),
 ];
 
-/** Returns the vectors of RLP and of Cadence's JSON. */
+/** A block of SHA3-256 has 136 bytes; padding differs around its end. */
+const SHA3_LENGTHS = [0, 1, 134, 135, 136, 137, 271, 272, 273, 1000];
+const sha3 = (bytes: Uint8Array) => createHash("sha3-256").update(bytes).digest("hex");
+const counted = (length: number) => Uint8Array.from({ length }, (_, i) => (i * 7) % 256);
+
+/** Returns the vectors of RLP, of Cadence's JSON, and of SHA3-256 over bytes that grow by 7 each. */
 export const encodingVectors = () => ({
   rlp: RLP_ITEMS.map((item) => ({ item: hexItem(item), bytes: bytesToHex(encodeRlp(item)) })),
   refusedRlp: REFUSED_RLP.map(([bytes, why]) => ({ bytes, why })),
   cadence: CADENCE.map((value) => ({ value, json: encodeCadence(value) })),
+  sha3: SHA3_LENGTHS.map((length) => ({ length, digest: sha3(counted(length)) })),
 });
