@@ -2,7 +2,7 @@ import { AppError, activeTrace, type TraceParent } from "@countersign/core";
 import { createShardBatcher, type Postgres, type Queries, sql } from "@countersign/postgres";
 import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
 import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
-import { sessionCreatedRow, sessionReplacedRow } from "./events.ts";
+import { sessionCreatedRow } from "./events.ts";
 import { toSessionColumns } from "./rows.ts";
 
 /** Clocks of other services may be behind ours. */
@@ -49,27 +49,19 @@ export type SessionOutcome = "begun" | "blocked" | "used" | "old-counter";
 const bytea = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString("hex")}`;
 
 function toMember({ session, challenge, counter, ...request }: SessionStart): object {
-  const created = sessionCreatedRow(session, request);
-  const ended = sessionReplacedRow(session, request);
-  const toColumns = ({ id, subject, payload, createdAt }: typeof created) => ({
-    id,
-    subject,
-    payload: bytea(payload),
-    created_at: createdAt,
-  });
+  const { row, replacedIdAt } = sessionCreatedRow(session, request);
   return {
     session: toSessionColumns(session),
     challenge,
     sign_count: counter?.signCount,
-    created: toColumns(created),
-    ended: toColumns(ended.row),
-    ended_id_at: ended.idAt,
+    created: { id: row.id, subject: row.subject, payload: bytea(row.payload), created_at: row.createdAt },
+    replaced_id_at: replacedIdAt,
   };
 }
 
 /**
  * Begins sessions of different accounts. Leaves out accounts that another transaction has locked, and those
- * without a row of `account_access` yet. See the migration of `begin_each_session`.
+ * without a row of `account_access` yet. See the last migration of `begin_each_session`.
  */
 async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
   const rows = await on.query<{ session_id: string; outcome: SessionOutcome }>(sql`

@@ -27,27 +27,22 @@ async function publish(tx: Prisma.TransactionClient, ...event: Parameters<typeof
 export const signUpCompletedRow = ({ accountId, chainName, app }: SignUpSaga, now: Date) =>
   authEventRow("sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
 
-/** Returns the outbox row of a session's beginning, for the statement that writes the session. */
+/** No session; as long as every id. */
+const NIL = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Returns the outbox row of a session's beginning, and the position in its payload, from 1, of the id of the
+ * session that it replaces: only the statement that writes both knows it.
+ */
 export const sessionCreatedRow = (session: Session, request: Request) => {
   const { id: sessionId, accountId, app, createdAt: now } = session;
   const deviceKey = publicKeyToProto(session.deviceKey);
   const accountKey = publicKeyToProto(session.accountKey);
-  const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey, recovery: session.scope === "recover" } };
-  return authEventRow("session-created", { accountId, now, ...request }, payload);
-};
-
-/** Represents a session id until the statement that ends the session knows it; as long as every id. */
-const SOME_SESSION = "00000000-0000-0000-0000-000000000000";
-
-/**
- * Returns the outbox row of the end of the session that `session` replaces, and the position in its payload,
- * from 1, of the replaced session's id: only the statement that writes the row knows it.
- */
-export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, request: Request) => {
-  const payload = { sessionEnded: { sessionId: SOME_SESSION, cause: "replaced" satisfies EndCause } };
-  const row = authEventRow("session-ended", { accountId, now, ...request }, payload);
+  const recovery = session.scope === "recover";
+  const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey, recovery, replacedSessionId: NIL } };
+  const row = authEventRow("session-created", { accountId, now, ...request }, payload);
   // The last one: a request id, which comes earlier in the message, may be anything.
-  return { row, idAt: Buffer.from(row.payload).lastIndexOf(SOME_SESSION) + 1 };
+  return { row, replacedIdAt: Buffer.from(row.payload).lastIndexOf(NIL) + 1 };
 };
 
 export const publishSessionEnded = async (

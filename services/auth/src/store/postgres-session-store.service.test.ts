@@ -4,7 +4,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";
 import type { Session } from "../domain/sessions/session.ts";
-import { clock, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
+import { clock, eventsOf, now, postgres, prisma, replacedOf, someSession, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
@@ -193,8 +193,9 @@ describe("a new session of a device", () => {
   /** Returns a session of the same device, unless `change` says otherwise. */
   const sameDevice = ({ accountId, deviceKey, accountKey }: Session, change: Partial<Session> = {}) =>
     someSession({ accountId, deviceKey, accountKey, ...change });
-  const endings = async (accountId: string) => {
-    const rows = await prisma.outbox.findMany({ where: { subject: `cs.v1.auth.${accountId}.session-ended` } });
+  const beginnings = async (accountId: string) => {
+    const subject = `cs.v1.auth.${accountId}.session-created`;
+    const rows = await prisma.outbox.findMany({ where: { subject }, orderBy: { id: "asc" } });
     return rows.map(({ id, payload }) => ({ row: id, ...Event.decode(payload) }));
   };
   const entriesOf = (ids: string[]) =>
@@ -209,16 +210,17 @@ describe("a new session of a device", () => {
     const requestId = "00000000-0000-0000-0000-000000000000";
     await sessions().begin(second, requestId);
     expect(await live(first.accountId)).toEqual([second.id]);
-    const [event, ...others] = await endings(first.accountId);
+    const [begun, event, ...others] = await beginnings(first.accountId);
     expect(others).toEqual([]);
+    expect(begun!.sessionCreated).toMatchObject({ sessionId: first.id, replacedSessionId: requestId });
     expect(event).toMatchObject({
       accountId: first.accountId,
       requestId,
       occurredAt: now,
-      sessionEnded: { sessionId: first.id, cause: "replaced" },
+      sessionCreated: { sessionId: second.id, replacedSessionId: first.id },
     });
     expect(event!.row).toBe(event!.id);
-    expect(await eventsOf(first.accountId, "session-created")).toBe(2);
+    expect(await eventsOf(first.accountId, "session-ended")).toBe(0);
     const [entry] = await entriesOf([first.id, second.id]);
     expect(entry).toMatchObject({ subject: first.id, until: new Date(now.getTime() + 16 * 60_000) });
     const state = await tokenStateSince(before);
@@ -273,8 +275,7 @@ describe("a new session of a device", () => {
     const stayed = await live(first.accountId);
     expect(stayed).toHaveLength(1);
     const replaced = all.map(({ id }) => id).filter((id) => !stayed.includes(id));
-    const ended = (await endings(first.accountId)).map(({ sessionEnded }) => sessionEnded?.sessionId);
-    expect(ended.sort()).toEqual(replaced.sort());
+    expect((await replacedOf(first.accountId)).sort()).toEqual(replaced.sort());
     expect(await entriesOf(replaced)).toHaveLength(9);
   });
 
@@ -299,7 +300,7 @@ describe("a new session of a device", () => {
     for (const first of [old, young]) {
       await sessions().begin(first, "");
       await sessions().begin(sameDevice(first), "");
-      expect(await endings(first.accountId)).toHaveLength(1);
+      expect(await replacedOf(first.accountId)).toEqual([first.id]);
     }
     expect((await entriesOf([old.id, young.id])).map(({ subject }) => subject)).toEqual([young.id]);
   });

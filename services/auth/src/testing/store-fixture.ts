@@ -2,6 +2,7 @@ import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, type Postgres } from "@countersign/postgres";
+import { Event } from "@countersign/proto/events/v1/events.ts";
 import { afterAll, beforeAll } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
 import { beginSession, type Session } from "../domain/sessions/session.ts";
@@ -29,6 +30,13 @@ export const times = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i));
 export const eventsOf = (accountId: string, event: string) =>
   prisma.outbox.count({ where: { subject: `cs.v1.auth.${accountId}.${event}` } });
+
+/** The sessions that others replaced, by the events of those. */
+export const replacedOf = async (accountId: string): Promise<string[]> => {
+  const rows = await prisma.outbox.findMany({ where: { subject: `cs.v1.auth.${accountId}.session-created` } });
+  const ids = rows.map(({ payload }) => Event.decode(payload).sessionCreated?.replacedSessionId ?? "");
+  return ids.filter((id) => !/^[0-]*$/.test(id));
+};
 
 export const person = (): LoginProfile => ({
   issuer: "https://idp.example",

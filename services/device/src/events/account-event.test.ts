@@ -1,5 +1,5 @@
 import { ACCOUNT_EVENTS } from "@countersign/http-api/events.ts";
-import { Event } from "@countersign/proto/events/v1/events.ts";
+import { Event, SessionCreated } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { describe, expect, it } from "vitest";
 import { accountEventJson, isAccountEventSubject, subjectParts, toAccountEvent } from "./account-event.ts";
@@ -23,6 +23,12 @@ describe("an event as devices see it", () => {
       { sessionEnded: { sessionId: "s", cause: "signed-out" } },
       "session.ended",
       { sessionId: "s", cause: "signed-out" },
+    ],
+    [
+      "auth.session-created",
+      { sessionCreated: SessionCreated.fromPartial({ sessionId: "t", replacedSessionId: "s" }) },
+      "session.ended",
+      { sessionId: "s", cause: "replaced" },
     ],
     [
       "auth.account-frozen",
@@ -120,12 +126,16 @@ describe("an event as devices see it", () => {
   });
 
   it("is nothing of what they need not know, and of what is not whole", () => {
+    for (const replacedSessionId of ["", "00000000-0000-0000-0000-000000000000"]) {
+      const sessionCreated = SessionCreated.fromPartial({ sessionId: "t", replacedSessionId });
+      expect(see("auth.session-created", { sessionCreated })).toBeUndefined();
+    }
     expect(see("auth.session-created", {})).toBeUndefined();
     expect(see("auth.session-ended", {})).toBeUndefined();
     expect(see("device.two-factor-changed", { twoFactorChanged: { id: "t", status: "constructor" } })).toBeUndefined();
     expect(see("auth.constructor", {})).toBeUndefined();
     expect(see("key.key-registered", { keyRegistered: { ...onChain, accountKey: undefined } })).toBeUndefined();
-    expect(isAccountEventSubject("cs.v1.auth.a.session-created")).toBe(false);
+    expect(isAccountEventSubject("cs.v1.auth.a.sign-up-completed")).toBe(false);
   });
 
   it("is nothing of what another service says, nor of another account's", () => {

@@ -33,6 +33,9 @@ const TWO_FACTOR: ReadonlyMap<string, string> = new Map([
   ...["approved", "rejected", "expired", "finished", "failed"].map((state) => [state, state] as const),
 ]);
 
+/** The nil UUID. */
+const NIL = "00000000-0000-0000-0000-000000000000";
+
 const timeLockStarted = ({ timeLockStarted: started }: Event): Seen | undefined =>
   started && {
     type: "time-lock.started",
@@ -43,6 +46,13 @@ const timeLockCancelled = ({ timeLockCancelled: cancelled }: Event): Seen | unde
 
 // By service and name, as the subject has them: NATS lets each service publish its own only.
 const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
+  // The end of the session that the new one replaced has no event of its own.
+  "auth.session-created": ({ sessionCreated }) => {
+    const { replacedSessionId: sessionId = "" } = sessionCreated ?? {};
+    return sessionId === "" || sessionId === NIL
+      ? undefined
+      : { type: "session.ended", data: { sessionId, cause: "replaced" } };
+  },
   "auth.session-ended": ({ sessionEnded }) =>
     sessionEnded && {
       type: "session.ended",

@@ -27,6 +27,8 @@ export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 
 /** One event as the backends of the account's apps receive it. */
 export interface WebhookMessage {
+  /** The event's; that of a replaced session's end is another one, which sorts after it. */
+  readonly id: string;
   readonly type: WebhookType;
   readonly data: Readonly<Record<string, string | number | boolean>>;
   /**
@@ -37,7 +39,7 @@ export interface WebhookMessage {
 }
 
 /** Those that devices do not receive. */
-const OTHERS: Readonly<Record<string, (event: Event) => WebhookMessage | undefined>> = {
+const OTHERS: Readonly<Record<string, (event: Event) => Omit<WebhookMessage, "id"> | undefined>> = {
   "auth.sign-up-completed": ({ signUpCompleted: signedUp }) =>
     signedUp && {
       type: "account.signed-up",
@@ -59,23 +61,32 @@ const OTHERS: Readonly<Record<string, (event: Event) => WebhookMessage | undefin
     erased && { type: "account.erased", data: {}, for: { apps: erased.appIds } },
 };
 
-/** Returns the message of an event; undefined where backends receive none, or it is incomplete. */
-export function toWebhookMessage(subject: string, event: Event): WebhookMessage | undefined {
-  const { accountId, occurredAt, sessionEnded } = event;
+/** Ids of events have 8 here: their random part begins after it (packages/core/src/ids.ts). */
+const toSecondId = (id: string): string => `${id.slice(0, 19)}9${id.slice(20)}`;
+
+/**
+ * Returns the messages of an event: none where backends receive none, or it is incomplete; two where a session
+ * replaced another one, of the same app.
+ */
+export function toWebhookMessages(subject: string, event: Event): WebhookMessage[] {
+  const { id, accountId, occurredAt, sessionCreated, sessionEnded } = event;
   const parts = subjectParts(subject);
-  if (parts === undefined || parts.accountId !== accountId || occurredAt === undefined) return undefined;
-  if (Object.hasOwn(OTHERS, parts.name)) {
-    try {
-      return OTHERS[parts.name]?.(event);
-    } catch {
-      // A key of an unknown algorithm, perhaps of a later version.
-      return undefined;
-    }
+  if (parts === undefined || parts.accountId !== accountId || occurredAt === undefined) return [];
+  const messages: WebhookMessage[] = [];
+  try {
+    const other = Object.hasOwn(OTHERS, parts.name) ? OTHERS[parts.name]?.(event) : undefined;
+    if (other) messages.push({ id, ...other });
+  } catch {
+    // A key of an unknown algorithm, perhaps of a later version.
   }
   const seen = toAccountEvent(0, subject, event);
   const type = WEBHOOK_TYPES.find((each) => each === seen?.type);
-  if (seen === undefined || type === undefined) return undefined;
-  return { type, data: seen.data, for: sessionEnded ? { sessionId: sessionEnded.sessionId } : {} };
+  if (seen === undefined || type === undefined) return messages;
+  const { data } = seen;
+  if (sessionCreated)
+    messages.push({ id: toSecondId(id), type, data, for: { apps: [sessionCreated.app?.appId ?? ""] } });
+  else messages.push({ id, type, data, for: sessionEnded ? { sessionId: sessionEnded.sessionId } : {} });
+  return messages;
 }
 
 /** Returns the body: what Standard Webhooks asks for, with the account's id among the data. */

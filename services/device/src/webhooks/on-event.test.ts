@@ -1,4 +1,4 @@
-import { FixedClock, unchanging, uuidv7 } from "@countersign/core";
+import { FixedClock, isUuid, orderedUuidv7, unchanging, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { beforeEach, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import type { NewDelivery } from "./ports.ts";
 
 const clock = new FixedClock("2026-11-23T10:00:00Z");
 const accountId = uuidv7(clock);
-const eventId = uuidv7(clock);
+const eventId = orderedUuidv7();
 const sessionId = uuidv7(clock);
 const endpoint = (id: string, appId: string, more: Partial<WebhookEndpoint> = {}): WebhookEndpoint => ({
   id,
@@ -78,6 +78,33 @@ it("a session is its own app's affair, at its beginning and at its end", async (
   expect([added[0]!.endpoints, asked]).toEqual([["wallet-2"], []]);
   await handle("auth", "session-ended", { sessionEnded: { sessionId, cause: "signed-out" } });
   expect([added[1]!.endpoints, asked]).toEqual([["game"], [[accountId, sessionId]]]);
+});
+
+it("a session that replaces another one of its app is two messages, whose ids stay when the event comes again", async () => {
+  const replaced = uuidv7(clock);
+  const event = { sessionId, app: { appId: "wallet", appName: "W" }, deviceKey: key, replacedSessionId: replaced };
+  await handle("auth", "session-created", { sessionCreated: event });
+  await handle("auth", "session-created", { sessionCreated: event });
+  expect(added.map(({ type, endpoints }) => [type, endpoints])).toEqual([
+    ["session.created", ["wallet-2"]],
+    ["session.ended", ["wallet-2"]],
+    ["session.created", ["wallet-2"]],
+    ["session.ended", ["wallet-2"]],
+  ]);
+  const [created, ended, ...again] = added;
+  expect(JSON.parse(ended!.body).data).toEqual({ accountId, sessionId: replaced, cause: "replaced" });
+  expect(created!.eventId).toBe(eventId);
+  expect(isUuid(ended!.eventId) && ended!.eventId > eventId).toBe(true);
+  expect(again).toEqual([created, ended]);
+  expect(asked).toEqual([]);
+  // A key of a later version hides the new session's message, not the end of the old one.
+  await handle("auth", "session-created", { sessionCreated: { ...event, deviceKey: undefined } });
+  expect(added.at(-1)).toEqual(ended);
+  const first = { ...event, replacedSessionId: "00000000-0000-0000-0000-000000000000" };
+  for (const sessionCreated of [first, { ...event, replacedSessionId: "" }]) {
+    await handle("auth", "session-created", { sessionCreated });
+    expect(added.at(-1)).toEqual(created);
+  }
 });
 
 it("an erasure reaches the apps that the event names, since auth has forgotten them", async () => {
