@@ -98,6 +98,7 @@ const signedIn = (key = first) =>
       deviceKey: publicKeyToProto(key),
       accountKey: publicKeyToProto(key),
       recovery: false,
+      replacedSessionId: "",
     },
   });
 const frozen = (name: "frozen" | "unfrozen") =>

@@ -65,8 +65,8 @@ const OTHERS: Readonly<Record<string, (event: Event) => Omit<WebhookMessage, "id
 const toSecondId = (id: string): string => `${id.slice(0, 19)}9${id.slice(20)}`;
 
 /**
- * Returns the messages of an event: none where backends receive none, or it is incomplete; two where a session
- * replaced another one, of the same app.
+ * Returns the messages of an event: none where backends receive none, or it is incomplete; two where a
+ * session replaced another one, of the same app.
  */
 export function toWebhookMessages(subject: string, event: Event): WebhookMessage[] {
   const { id, accountId, occurredAt, sessionCreated, sessionEnded } = event;

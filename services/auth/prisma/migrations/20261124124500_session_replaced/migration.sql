@@ -2,10 +2,10 @@
 -- another transaction has locked are left out. A session may answer a challenge, with the counter of a
 -- passkey or without.
 --
--- The event of a session names the session that it replaces: one event instead of two. Replicas of the version
--- before call begin_sessions. On a database of several nodes each statement is about one shard. A statement sees all that was committed before
--- it, so also before the account's lock was taken. Its plans read no table as a whole: they were made while
--- the tables were small.
+-- The event of a session names the session that it replaces: one event instead of two. Replicas of the
+-- version before call begin_sessions. On a database of several nodes each statement is about one shard. A
+-- statement sees all that was committed before it, so also before the account's lock was taken. Its plans
+-- read no table as a whole: they were made while the tables were small.
 CREATE OR REPLACE FUNCTION begin_each_session(members json, max_attempts int, ended_for interval, last_token interval)
 RETURNS TABLE (session_id uuid, outcome text) LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
