@@ -8,11 +8,15 @@ WITH page AS MATERIALIZED (
       AND (bucket, position, kind, subject) > (:bucket::int, :position::bigint, :kind::text, :subject::text)
     ORDER BY bucket, position, kind, subject LIMIT :most::int)
   UNION ALL
+  -- Bucket by bucket from its position on: a plain join reads all entries of each bucket that has changed.
   (SELECT t.bucket, t.position, t.kind, t.subject, t.active, t.until
     FROM unnest(string_to_array(:since::text, ',')::bigint[]) WITH ORDINALITY AS s(since, number)
     JOIN token_state_head AS h ON h.bucket = s.number - 1 AND h.position > s.since
-    JOIN token_state_entry AS t ON t.bucket = h.bucket AND t.position > s.since
-    WHERE (t.bucket, t.position, t.kind, t.subject) > (:bucket::int, :position::bigint, :kind::text, :subject::text)
+    CROSS JOIN LATERAL (
+      SELECT e.bucket, e.position, e.kind, e.subject, e.active, e.until
+      FROM token_state_entry AS e WHERE e.bucket = h.bucket AND e.position > s.since
+        AND (e.bucket, e.position, e.kind, e.subject) > (:bucket::int, :position::bigint, :kind::text, :subject::text)
+      ORDER BY e.position, e.kind, e.subject LIMIT :most::int) AS t
     ORDER BY t.bucket, t.position, t.kind, t.subject LIMIT :most::int)),
 last AS (
   SELECT bucket, position, kind, subject FROM page

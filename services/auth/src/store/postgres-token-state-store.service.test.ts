@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { FixedClock, unchanging, uuidv4 } from "@countersign/core";
-import { openPostgres } from "@countersign/postgres";
+import { openPostgres, sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import type { Keyring } from "../config.ts";
 import { listEntries } from "../testing/list-entries.ts";
@@ -107,6 +107,29 @@ describe("the token state", () => {
     expect(new Set(entries.map(({ endedSessionId }) => endedSessionId)).size).toBe(10_100);
     expect(entries.findLast(({ endedSessionId }) => endedSessionId === later.subject)!.until).toEqual(now);
     expect(await tokenStateSince(await store.readPositions())).toEqual([]);
+  });
+
+  it("reads of the changed buckets what is new only, by a plan that was made while the table was small", async () => {
+    const fetched = await postgres.transaction(async (tx) => {
+      const store = postgresTokenStateStore({ ...postgres, ...tx });
+      await tx.execute(sql`SET LOCAL plan_cache_mode = force_generic_plan`);
+      await store.readPage(await store.readPositions(), undefined);
+      await writeTokenState(
+        tx,
+        times(3_000, () => change(5)),
+      );
+      const since = await store.readPositions();
+      await writeTokenState(tx, [change(5)]);
+      const read = async () => {
+        const [row] = await tx.query<{ count: bigint }>(sql`
+          SELECT idx_tup_fetch + seq_tup_read AS count FROM pg_stat_xact_user_tables WHERE relname = 'token_state_entry'`);
+        return Number(row!.count);
+      };
+      const before = await read();
+      expect((await store.readPage(since, undefined)).entries.length).toBeGreaterThan(0);
+      return (await read()) - before;
+    });
+    expect(fetched).toBeLessThan(10);
   });
 
   it("says of a freeze that was lifted when that was, also to a watcher that begins again", async () => {
