@@ -1,5 +1,5 @@
 import { backoffMs, type Logger, sleepUntil, uuidv7, withFaultPoints } from "@countersign/core";
-import { type Postgres, sql } from "@countersign/postgres";
+import { type Postgres, type Queries, type Statement, sql } from "@countersign/postgres";
 import type { JetStreamClient } from "nats";
 import type { Registry } from "prom-client";
 import { createOutboxMetrics } from "./metrics.ts";
@@ -40,8 +40,8 @@ const MAX_COMMIT_MS = 10_000;
  */
 const FIRST_POLL_MS = 25;
 const MAX_BACKOFF_ATTEMPT = 8;
-/** A row of another process that is still there after so long: that process has ended, or NATS is away. */
-const OTHERS_MS = 2_000;
+/** A row that is still there after so long: its process has ended, or NATS is away. */
+const OLD_MS = 2_000;
 
 /** Publishes rows; the results say which of them NATS acknowledged. */
 const publishRows = (stream: JetStreamClient, rows: readonly Row[]) =>
@@ -76,67 +76,76 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     measuredAt = performance.now();
   };
 
-  /** On a database of several nodes, the newest rows of this process: the account of each id. */
+  /** The newest rows that this process made: the account of each id. */
   const made = new Map<string, string>();
-  const isDistributed = () => postgres.isDistributed();
-
-  /**
-   * As publishBatch, where no statement over shards may lock: rows of this process at once, and rows of
-   * others that are still there after a while. Two processes may publish a row then, and NATS drops the
-   * second message.
-   */
-  const publishUnlocked = async (stream: JetStreamClient): Promise<number> => {
+  const ownRows = (): Statement | undefined => {
     const old = uuidv7({ now: () => new Date(Date.now() - MAX_COMMIT_MS) });
-    for (const id of made.keys()) if (id < old) made.delete(id);
-    const ids = [...made.keys()].slice(0, BATCH_SIZE);
-    const own = sql`
-      SELECT id, account_id, subject, payload FROM outbox
-      WHERE account_id = ANY(${[...new Set(ids.map((id) => made.get(id)!))]}::uuid[]) AND id = ANY(${ids}::uuid[])`;
-    const rows = ids.length === 0 ? [] : await postgres.query<Row>(own);
-    if (rows.length === 0 && performance.now() >= othersAt) {
-      othersAt = performance.now() + pollMs;
-      const before = uuidv7({ now: () => new Date(Date.now() - OTHERS_MS) });
-      rows.push(
-        ...(await postgres.query<Row>(sql`
-          SELECT id, account_id, subject, payload FROM outbox WHERE id >= ${from}::uuid AND id < ${before}::uuid
-          ORDER BY id LIMIT ${BATCH_SIZE}`)),
-      );
+    for (const id of made.keys()) {
+      if (id >= old) break;
+      made.delete(id);
     }
-    const results = rows.length === 0 ? [] : await outbox.publish(stream, rows);
+    const ids = [...made.keys()].slice(0, BATCH_SIZE);
+    if (ids.length === 0) return undefined;
+    const accountIds = [...new Set(ids.map((id) => made.get(id)!))];
+    return sql`
+      SELECT id, account_id, subject, payload FROM outbox
+      WHERE account_id = ANY(${accountIds}::uuid[]) AND id = ANY(${ids}::uuid[]) ORDER BY id`;
+  };
+
+  /** Publishes the rows that a statement finds, and deletes those that NATS acknowledged. */
+  const publishFound = async (on: Queries, stream: JetStreamClient, statement: Statement) => {
+    const rows = await on.query<Row>(statement);
+    if (rows.length === 0) return { found: 0 };
+    const results = await outbox.publish(stream, rows);
     const sent = rows.filter((_, index) => results[index]?.status === "fulfilled");
     if (sent.length > 0) {
-      await postgres.execute(sql`
-        DELETE FROM outbox WHERE account_id = ANY(${[...new Set(sent.map((row) => row.account_id))]}::uuid[])
-          AND id = ANY(${sent.map(({ id }) => id)}::uuid[])`);
+      const accountIds = [...new Set(sent.map((row) => row.account_id))];
+      await on.execute(sql`
+        DELETE FROM outbox
+        WHERE account_id = ANY(${accountIds}::uuid[]) AND id = ANY(${sent.map(({ id }) => id)}::uuid[])`);
     }
     for (const { id } of sent) made.delete(id);
     metrics.published.inc(sent.length);
     metrics.failed.inc(rows.length - sent.length);
-    const rejected = results.find((result) => result.status === "rejected");
-    if (rejected !== undefined) throw rejected.reason;
-    return rows.length;
+    return { found: rows.length, failure: results.find((result) => result.status === "rejected") };
   };
-  let othersAt = 0;
+
+  let oldAt = 0;
+  /**
+   * Publishes rows that are still there after a while. Each replica skips those that another one holds; on a
+   * database of several nodes, where no statement over shards may lock, two may publish a row, and NATS drops
+   * the second message.
+   */
+  const publishOld = async (stream: JetStreamClient) => {
+    const before = uuidv7({ now: () => new Date(Date.now() - OLD_MS) });
+    if (await postgres.isDistributed()) {
+      const unlocked = sql`
+        SELECT id, account_id, subject, payload FROM outbox WHERE id >= ${from}::uuid AND id < ${before}::uuid
+        ORDER BY id LIMIT ${BATCH_SIZE}`;
+      return publishFound(postgres, stream, unlocked);
+    }
+    const locked = sql`
+      SELECT id, account_id, subject, payload FROM outbox WHERE id >= ${from}::uuid AND id < ${before}::uuid
+      ORDER BY id LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`;
+    return postgres.transaction((tx) => publishFound(tx, stream, locked), TRANSACTION_MS);
+  };
 
   /**
-   * Publishes a batch. Returns the number of rows found; throws after deleting those that NATS acknowledged.
+   * Publishes a batch: old rows first, where they are looked for or many are left, so that events keep their
+   * order after NATS was away. Returns whether more rows may wait; throws where NATS did not acknowledge all.
    */
-  const publishBatch = async (stream: JetStreamClient): Promise<number> => {
-    const { found, acknowledged, failure } = await postgres.transaction(async (tx) => {
-      // Skips rows that another replica holds. Transactions commit out of order, so there is no cursor.
-      const rows = await tx.query<Row>(sql`
-        SELECT id, subject, payload FROM outbox WHERE id >= ${from}::uuid
-        ORDER BY id LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`);
-      const results = rows.length === 0 ? [] : await outbox.publish(stream, rows);
-      const ids = rows.filter((_, index) => results[index]?.status === "fulfilled").map(({ id }) => id);
-      if (ids.length > 0) await tx.execute(sql`DELETE FROM outbox WHERE id = ANY(${ids}::uuid[])`);
-      const rejected = results.find((result) => result.status === "rejected");
-      return { found: rows.length, acknowledged: ids.length, failure: rejected };
-    }, TRANSACTION_MS);
-    metrics.published.inc(acknowledged);
-    metrics.failed.inc(found - acknowledged);
+  const publishBatch = async (stream: JetStreamClient): Promise<boolean> => {
+    const isOld = performance.now() >= oldAt;
+    const own = isOld ? undefined : ownRows();
+    const { found, failure } = isOld
+      ? await publishOld(stream)
+      : own
+        ? await publishFound(postgres, stream, own)
+        : { found: 0 };
     if (failure !== undefined) throw failure.reason;
-    return found;
+    const isFull = found === BATCH_SIZE;
+    if (isOld && !isFull) oldAt = performance.now() + pollMs;
+    return isOld || isFull;
   };
 
   const pass = async (): Promise<void> => {
@@ -144,19 +153,13 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     const connection = nats.current();
     if (connection === undefined) return;
     const stream = connection.jetstream({ timeout: ACK_MS });
-    const publish = (await isDistributed()) ? publishUnlocked : publishBatch;
-    while (!stop.signal.aborted && (await publish(stream)) === BATCH_SIZE);
+    while (!stop.signal.aborted && (await publishBatch(stream)));
   };
 
   let pauseMs = FIRST_POLL_MS;
   let waiting = new AbortController();
-  let remembers = false;
-  void isDistributed().then(
-    (is) => (remembers = is),
-    () => undefined,
-  );
   const forget = onOutboxRow(({ id, accountId }) => {
-    if (remembers) made.set(id, accountId);
+    made.set(id, accountId);
     pauseMs = FIRST_POLL_MS;
     // With a reason: without one, each call makes an exception with its stack.
     waiting.abort("a row was made");
