@@ -2,7 +2,7 @@ import { activeTrace, formatTraceParent } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import { type Postgres, sql, sqlFile } from "@countersign/postgres";
+import { createShardBatcher, type Postgres, sql, sqlFile } from "@countersign/postgres";
 import type { AccountAddress, AccountDeployment, DeploymentState } from "../domain/accounts/account.ts";
 import type { AccountOnChain, AccountStore } from "../domain/ports.ts";
 import type { PrismaClient } from "./generated/client.ts";
@@ -45,7 +45,7 @@ const toAccountDeployment = (row: Row, chainName: string): AccountDeployment => 
 });
 
 const sqlOf = (name: string) => new URL(`../../sql/${name}.sql`, import.meta.url);
-const findStatement = sqlFile(sqlOf("find-account"));
+const findStatement = sqlFile(sqlOf("find-accounts"));
 const cancelStatement = sqlFile(sqlOf("cancel-deployment"));
 const queueStatement = sqlFile(sqlOf("queue-deployment"));
 
@@ -56,10 +56,22 @@ interface EndedDeployments {
 
 /** Keeps accounts in Postgres. Prisma is not used where every sign-up or request passes. */
 export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): AccountStore & EndedDeployments {
-  const find: AccountStore["find"] = async (accountId, chainName) => {
-    const [row] = await postgres.query<Row>(findStatement({ accountId, chainName }));
-    return row && toAccountDeployment(row, chainName);
-  };
+  /** Requests that wait share a statement. */
+  const findTogether = createShardBatcher(
+    postgres,
+    ({ accountId }: AccountOnChain) => accountId,
+    async (asked) => {
+      const accountIds = asked.map(({ accountId }) => accountId);
+      const chainNames = asked.map(({ chainName }) => chainName);
+      const rows = await postgres.query<Row & { at: number }>(findStatement({ accountIds, chainNames }));
+      const found = new Map(rows.map((row) => [row.at, row]));
+      return asked.map(({ chainName }, i) => {
+        const row = found.get(i + 1);
+        return row && toAccountDeployment(row, chainName);
+      });
+    },
+  );
+  const find: AccountStore["find"] = (accountId, chainName) => findTogether({ accountId, chainName });
 
   return {
     find,

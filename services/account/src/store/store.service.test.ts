@@ -114,6 +114,27 @@ describe("deployments", () => {
     await prisma.creation.deleteMany();
   });
 
+  it("are found together, each with the chain that was asked for", async () => {
+    const [one, other] = [newDeployment(), newDeployment()];
+    for (const each of [one, other]) await accounts().queue(each, clock.now());
+    const store = accounts();
+    const asked = [
+      [one.accountId, chainName],
+      [uuidv7(clock), chainName],
+      [other.accountId, chainName],
+      [one.accountId, ""],
+      [one.accountId, chainName],
+    ] as const;
+    const found = await Promise.all(asked.map(([accountId, on]) => store.find(accountId, on)));
+    expect(found.map((each) => [each?.account.id, each?.deployment?.userKey])).toEqual([
+      [one.accountId, one.userKey],
+      [undefined, undefined],
+      [other.accountId, other.userKey],
+      [one.accountId, undefined],
+      [one.accountId, one.userKey],
+    ]);
+  });
+
   it("that have ended are found for all who wait, each chain by itself", async () => {
     const [one, other] = [newDeployment(), newDeployment()];
     const elsewhere = { ...one, chainName: "flow-other" };

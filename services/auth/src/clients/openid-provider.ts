@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { AppError, type Clock } from "@countersign/core";
 import {
   createRemoteJWKSet,
@@ -9,6 +10,7 @@ import {
   jwtVerify,
   customFetch as keysFetch,
 } from "jose";
+import { LRUCache } from "lru-cache";
 import * as openid from "openid-client";
 import type { LoginProfile } from "../domain/login.ts";
 import { introspectToken } from "./introspection.ts";
@@ -23,6 +25,8 @@ const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
 const MAX_AGE_S = 600;
 const CLOCK_TOLERANCE_S = 30;
 const TIMEOUT_S = 4;
+/** ID tokens that a process remembers, each for as long as it can be used: ten minutes. */
+const MAX_REMEMBERED = 10_000;
 /** RFC 6750, section 2.1. */
 const BEARER_TOKEN = /^[\w\-.~+/]{1,4096}=*$/;
 
@@ -189,14 +193,26 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
     return client;
   }
 
+  /** Verified ID tokens by their hash: a login serves for several requests. */
+  const remembered = new LRUCache<string, { readonly verified: VerifiedIdToken; readonly until: number }>({
+    max: MAX_REMEMBERED,
+  });
+
   /** Verifies an ID token. Errors: InvalidLoginToken, IdentityProviderUnavailable. */
   async function verifyIdToken(token: string): Promise<VerifiedIdToken> {
-    const verified = await verifyJwt(token, "ID token");
-    requireIdToken(verified);
-    const { payload } = verified;
+    const hash = createHash("sha256").update(token).digest("base64");
+    const known = remembered.get(hash);
+    const now = clock.now();
+    if (known && now.getTime() < known.until) return known.verified;
+    const jwt = await verifyJwt(token, "ID token");
+    requireIdToken(jwt);
+    const { payload } = jwt;
     const client = clientOf(payload, config);
-    const profile = profileOf(issuer, client, payload.sub, payload, authTimeOf(payload, clock.now()));
-    return { client, nonce: text(payload.nonce, 512), profile, hasEmail: payload.email !== undefined };
+    const profile = profileOf(issuer, client, payload.sub, payload, authTimeOf(payload, now));
+    const verified = { client, nonce: text(payload.nonce, 512), profile, hasEmail: payload.email !== undefined };
+    // Without the tolerance for clocks: then the token is verified again.
+    remembered.set(hash, { verified, until: 1000 * Math.min(payload.exp!, payload.iat! + MAX_AGE_S) });
+    return verified;
   }
 
   async function userInfo(accessToken: string, subject: unknown): Promise<ProfileClaims | undefined> {

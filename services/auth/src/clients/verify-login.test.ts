@@ -1,7 +1,8 @@
+import { FixedClock } from "@countersign/core";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { base64url, SignJWT } from "jose";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Login } from "../domain/login.ts";
 import { client, clock, fakeProvider, login, now, rememberedCodes } from "../testing/fake-provider.ts";
 import { createOpenIdProvider } from "./openid-provider.ts";
@@ -50,6 +51,24 @@ describe("ID tokens", () => {
   ])("%s does not say when the person logged in", async (_, auth_time) => {
     const profile = await verifier()(login({ token: await provider.idToken({ auth_time }) }), [key]);
     expect(profile.authTime).toBeUndefined();
+  });
+
+  it("is verified once, until it expires, and by its signature too", async () => {
+    const time = new FixedClock(clock.now());
+    const config = { name: "main", issuer: provider.issuer, allowInsecureHttp: true, clients: [client()] };
+    const verify = createVerifyLogin([createOpenIdProvider(config, time)], rememberedCodes());
+    const token = await provider.idToken({ iat: now, exp: now + 900 });
+    const counted = vi.spyOn(crypto.subtle, "verify");
+    const first = await verify(login({ token }), [key]);
+    expect(await verify(login({ token }), [key])).toEqual(first);
+    expect(counted).toHaveBeenCalledTimes(1);
+    const [header, payload, signature] = token.split(".") as [string, string, string];
+    const forged = `${header}.${payload}.${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
+    await expect(verify(login({ token: forged }), [key])).rejects.toMatchObject({ reason: "InvalidLoginToken" });
+    // Ten minutes after it was issued, and the tolerance for clocks.
+    time.advance(631_000);
+    await expect(verify(login({ token }), [key])).rejects.toMatchObject({ reason: "InvalidLoginToken" });
+    counted.mockRestore();
   });
 
   it("a provider whose clock is ahead has nobody logged in after now", async () => {
