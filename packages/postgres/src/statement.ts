@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A statement with its values. Postgres parses and plans each `name` once per connection. */
+/** A statement with its values. Postgres parses and plans each `name` once per connection, "" every time. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -30,16 +30,20 @@ type Value = string | number | bigint | boolean | Date | Uint8Array | null | rea
 
 /**
  * Reads a statement with parameters like `:accountId` from a file. The result makes a statement of an object
- * with a value for each parameter; null is a value, a missing one is an error.
+ * with a value for each parameter; null is a value, a missing one is an error. `planned: "each-time"` is for a
+ * rare statement whose best plan depends on how full its tables are.
  */
-export function sqlFile(file: URL): (values: Readonly<Record<string, Value>>) => Statement {
+export function sqlFile(
+  file: URL,
+  { planned = "once" }: { planned?: "once" | "each-time" } = {},
+): (values: Readonly<Record<string, Value>>) => Statement {
   const parameters: string[] = [];
   // Not the second colon of a cast.
   const text = readFileSync(file, "utf8").replace(/(?<!:):([a-z]\w*)/gi, (_, parameter: string) => {
     if (!parameters.includes(parameter)) parameters.push(parameter);
     return `$${parameters.indexOf(parameter) + 1}`;
   });
-  const name = nextName();
+  const name = planned === "once" ? nextName() : "";
   return (values) => ({
     name,
     text,

@@ -4,19 +4,19 @@
 WITH page AS MATERIALIZED (
   -- Freezes that were lifted belong to the whole state: what was signed before them may still run.
   (SELECT bucket, position, kind, subject, active, until FROM token_state_entry
-    WHERE :since::text IS NULL AND (active OR kind = 'account')
+    WHERE :since::bigint[] IS NULL AND (active OR kind = 'account')
       AND (bucket, position, kind, subject) > (:bucket::int, :position::bigint, :kind::text, :subject::text)
     ORDER BY bucket, position, kind, subject LIMIT :most::int)
   UNION ALL
   -- Bucket by bucket from its position on: a plain join reads all entries of each bucket that has changed.
   (SELECT t.bucket, t.position, t.kind, t.subject, t.active, t.until
-    FROM unnest(string_to_array(:since::text, ',')::bigint[]) WITH ORDINALITY AS s(since, number)
-    JOIN token_state_head AS h ON h.bucket = s.number - 1 AND h.position > s.since
+    FROM token_state_head AS h
     CROSS JOIN LATERAL (
-      SELECT e.bucket, e.position, e.kind, e.subject, e.active, e.until
-      FROM token_state_entry AS e WHERE e.bucket = h.bucket AND e.position > s.since
+      SELECT e.bucket, e.position, e.kind, e.subject, e.active, e.until FROM token_state_entry AS e
+      WHERE e.bucket = h.bucket AND e.position > (:since::bigint[])[h.bucket + 1]
         AND (e.bucket, e.position, e.kind, e.subject) > (:bucket::int, :position::bigint, :kind::text, :subject::text)
       ORDER BY e.position, e.kind, e.subject LIMIT :most::int) AS t
+    WHERE h.position > (:since::bigint[])[h.bucket + 1]
     ORDER BY t.bucket, t.position, t.kind, t.subject LIMIT :most::int)),
 last AS (
   SELECT bucket, position, kind, subject FROM page

@@ -5,7 +5,7 @@ import type { PageEnd, TokenStateStore } from "../tokens/token-state-feed.ts";
 /** An entry takes 181 bytes at most, and a message of gRPC 1 MiB. */
 const ENTRIES_PER_PAGE = 5_000;
 
-const readTokenState = sqlFile(new URL("../../sql/read-token-state.sql", import.meta.url));
+const readTokenState = sqlFile(new URL("../../sql/read-token-state.sql", import.meta.url), { planned: "each-time" });
 
 /** The entries of one kind in a page. */
 interface Row {
@@ -47,7 +47,7 @@ export const postgresTokenStateStore = (postgres: Postgres): TokenStateStore => 
   async readPage(since, after = { bucket: -1, position: 0, kind: "", subject: "" }) {
     // A row that is written while pages are read moves to a later place: it is read there, or by the next
     // read.
-    const values = { since: since ?? null, ...after, most: ENTRIES_PER_PAGE };
+    const values = { since: since?.split(",") ?? null, ...after, most: ENTRIES_PER_PAGE };
     const rows = await postgres.query<Row>(readTokenState(values));
     const entries = encodeRows(rows);
     // A shorter page is the last one: entries that were written since belong to the next read.
