@@ -30,8 +30,8 @@ type Value = string | number | bigint | boolean | Date | Uint8Array | null | rea
 
 /**
  * Reads a statement with parameters like `:accountId` from a file. The result makes a statement of an object
- * with a value for each parameter; null is a value, a missing one is an error. `planned: "each-time"` is for a
- * rare statement whose best plan depends on how full its tables are.
+ * with a value for each parameter; null is a value, a missing one is an error. `planned: "each-time"` is for
+ * a rare statement whose best plan depends on how full its tables are.
  */
 export function sqlFile(
   file: URL,
