@@ -32,9 +32,9 @@ async function emit(): Promise<void> {
     return eventRow("device", "device-updated", context, { deviceUpdated });
   });
   await postgres.execute(sql`
-    INSERT INTO outbox (id, subject, payload, created_at)
+    INSERT INTO outbox (id, subject, payload, created_at, account_id)
     SELECT * FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ subject }) => subject)}::text[],
       ${rows.map(({ payload }) => Buffer.from(payload))}::bytea[],
-      ${rows.map(({ createdAt }) => createdAt)}::timestamptz[])`);
+      ${rows.map(({ createdAt }) => createdAt)}::timestamptz[], ${rows.map(({ accountId }) => accountId)}::uuid[])`);
 }
 setInterval(() => void emit().catch((err) => logger.error({ err }, "cannot emit events")), COMMIT_EVERY_MS);
