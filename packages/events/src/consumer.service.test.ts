@@ -159,6 +159,24 @@ describe("durable consumers", () => {
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual(ids);
   });
 
+  it("leave nothing behind when they close just after a fetch request", { timeout: 60_000 }, async () => {
+    const durable = "device-push";
+    for (let round = 0; round < 5; round++) {
+      const closed = Promise.withResolvers<void>();
+      // The loop requests the next event before the next turn of the event loop.
+      const handler = async () => void setImmediate(() => leaving.close().then(closed.resolve));
+      const leaving = consume("device", { durable, handler });
+      await publish("device", "two-factor-changed", 1);
+      await closed.promise;
+      const ids = await publish("device", "two-factor-changed", 1);
+      const seen: string[] = [];
+      const next = consume("device", { durable, handler: async ({ event }) => void seen.push(event.id) });
+      // An event that was delivered to the closed one would come again after 30 s.
+      await expect.poll(() => seen, { timeout: 10_000 }).toEqual(ids);
+      await next.close();
+    }
+  });
+
   it("are fast one by one", { timeout: 30_000 }, async () => {
     const ids = await publish("account", "account-keys-changed", 500);
     const seen: string[] = [];

@@ -34,6 +34,10 @@ export interface EventConsumer {
 
 /** Milliseconds between two questions how many events wait. */
 const LAG_MS = 15_000;
+/** Milliseconds for NATS to answer a consumer that stops. */
+const STOP_MS = 500;
+const FETCH_NOW = JSON.stringify({ batch: 1, no_wait: true });
+const NEGATIVE_ACKNOWLEDGEMENT = "-NAK";
 const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
 
 /** "on device-registered". */
@@ -53,6 +57,26 @@ function answer(send: () => void): void {
   }
 }
 
+/** The last fetch request, with its answers. */
+interface Fetch {
+  readonly connection: NatsConnection;
+  readonly messages: ConsumerMessages;
+  /** Returns whether further events may come. */
+  readonly isOpen: () => boolean;
+}
+
+/**
+ * Waits until NATS has begun to process the fetch requests that were sent before. Where their inbox ends
+ * earlier, NATS delivers the next event to it all the same, and again only after the time to acknowledge.
+ */
+async function untilFetchesBegan(connection: NatsConnection, durable: Durable): Promise<void> {
+  const subject = `${API_PREFIX}.CONSUMER.MSG.NEXT.${EVENTS_STREAM}.${durable}`;
+  // NATS processes the fetch requests of a durable in their order, so an answer to this one says that.
+  const answer = await connection.request(subject, FETCH_NOW, { timeout: STOP_MS });
+  // An event has a reply subject, a status has none.
+  if (answer.reply !== undefined && answer.reply !== "") answer.respond(NEGATIVE_ACKNOWLEDGEMENT);
+}
+
 /** Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
   const { nats, durable } = options;
@@ -62,7 +86,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   const logger = options.logger.child({ component: "consumer", durable });
   const metrics = consumerMetrics(options.metrics, durable);
   const stop = new AbortController();
-  let messages: ConsumerMessages | undefined;
+  let fetch: Fetch | undefined;
   /** Also those of an earlier connection: a slow one does not hold up the events of the next. */
   const running = new Set<Promise<void>>();
 
@@ -113,12 +137,11 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
         if (running.size >= concurrency) await Promise.race(running);
         // No more than can be handled at once: events that wait here would be delivered again and again to
         // other processes.
-        messages = await consumer.fetch({
-          max_messages: concurrency - running.size,
-          expires: 10_000,
-          idle_heartbeat: 2_000,
-        });
-        if (stop.signal.aborted) await messages.close();
+        const max_messages = concurrency - running.size;
+        const messages = await consumer.fetch({ max_messages, expires: 10_000, idle_heartbeat: 2_000 });
+        // The loop sends the request.
+        if (stop.signal.aborted) return void messages.close();
+        fetch = { connection, messages, isOpen: () => messages.getReceived() < max_messages };
         for await (const message of messages) {
           const work = handle(message).finally(() => running.delete(work));
           running.add(work);
@@ -127,6 +150,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
         }
       }
     } finally {
+      fetch = undefined;
       clearInterval(measuring);
     }
   };
@@ -148,7 +172,9 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   return {
     async close() {
       stop.abort();
-      await messages?.close().catch(() => undefined);
+      if (fetch?.isOpen() && nats.current() === fetch.connection)
+        await untilFetchesBegan(fetch.connection, durable).catch(() => undefined);
+      await fetch?.messages.close().catch(() => undefined);
       await finished;
       await Promise.all(running);
     },
