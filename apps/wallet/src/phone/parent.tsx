@@ -1,10 +1,11 @@
 import { useAccount, useAction, useClient, useTransaction } from "@countersign/react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { accept, offer, remove, report } from "../acts/link-parent.ts";
 import { network } from "../config.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
 import { ActionButton } from "../ui/action-button.tsx";
+import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 import { Failed } from "../ui/states.tsx";
 import { remember } from "./history.tsx";
@@ -34,6 +35,17 @@ export function Parent({ address }: { address: string | undefined }) {
     });
     await reload();
   });
+  // A press while the chain is read is another read: the first one may have begun before the last seal.
+  const isPressedAgain = useRef(false);
+  const press = () => {
+    if (reporting.isPending) isPressedAgain.current = true;
+    else void reporting.run();
+  };
+  useEffect(() => {
+    if (reporting.isPending || !isPressedAgain.current) return;
+    isPressedAgain.current = false;
+    void reporting.run();
+  }, [reporting.isPending, reporting.run]);
   const parent = data?.parent.find(({ chainName }) => chainName === network.chainName)?.address;
   const isAddress = ADDRESS.test(partner);
   /** One of the three transactions as a button's action. */
@@ -74,9 +86,9 @@ export function Parent({ address }: { address: string | undefined }) {
             </ActionButton>
           </>
         )}
-        <ActionButton kind="plain" action={reporting}>
+        <Button kind="plain" onPress={press} isPending={reporting.isPending}>
           {t.security.report}
-        </ActionButton>
+        </Button>
       </div>
       {[offering, accepting, removing].map((transaction, at) => (
         <TransactionSheets
