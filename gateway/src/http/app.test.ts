@@ -37,10 +37,35 @@ describe("every answer", () => {
       ]);
   });
 
-  it("says nothing about the server", async () => {
-    const { headers } = await me();
-    expect(headers.has("x-powered-by")).toBe(false);
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  it("has the same headers for browsers and caches, and says nothing about the server", async () => {
+    const preflight = { origin: "https://app.example.com", "access-control-request-method": "POST" };
+    const answers = [
+      await me(),
+      await gateway.send("DELETE", GOOD_REQUESTS.endSession!.path!, { token: "full" }),
+      await gateway.send("HEAD", "/device/v1/events", { token: "full" }),
+      await gateway.send("GET", "/"),
+      await gateway.send("OPTIONS", "/auth/v1/signup", { headers: preflight }),
+      await gateway.send("GET", "/nowhere"),
+      await gateway.send("PATCH", "/account/v1/me"),
+      await gateway.send("GET", "/account/v1/me"),
+      await gateway.send("POST", "/auth/v1/token/refresh", { body: "{" }),
+      await gateway.send("POST", "/auth/v1/token/refresh", { body: "x".repeat(70_000) }),
+      await gateway.send("GET", "/chain/v1/nowhere/blocks", { token: "full" }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 204, 200, 200, 204, 404, 405, 401, 400, 413, 404]);
+    for (const { status, headers } of answers) {
+      expect(Object.fromEntries(headers), String(status)).toMatchObject({
+        "cache-control": "no-store",
+        "content-security-policy": "default-src 'none';frame-ancestors 'none'",
+        "cross-origin-resource-policy": "cross-origin",
+        "referrer-policy": "no-referrer",
+        "strict-transport-security": "max-age=31536000; includeSubDomains",
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "x-request-id": expect.any(String),
+      });
+      expect(headers.has("x-powered-by")).toBe(false);
+    }
   });
 });
 

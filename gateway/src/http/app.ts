@@ -1,9 +1,8 @@
-import { AppError, type Logger } from "@countersign/core";
+import { AppError } from "@countersign/core";
 import cors from "cors";
 import express, { type Express, type RequestHandler } from "express";
-import helmet from "helmet";
-import { rejectLargeBodies } from "./body.ts";
-import { type IdentifiedRequest, identifyRequest } from "./call.ts";
+import { requireBodyWithinLimit } from "./body.ts";
+import { identifyRequest } from "./call.ts";
 import { handleProblems } from "./problems.ts";
 import { type Route, type RouteParts, toExpressHandler } from "./route.ts";
 
@@ -54,17 +53,18 @@ export function createApp(parts: AppParts): Express {
   app.set("trust proxy", parts.trustedProxies.length === 0 ? false : [...parts.trustedProxies]);
   app.locals.errorPage = parts.errorPage;
 
-  app.use(identify, observeRequests(parts.logger, parts.observe), securityHeaders);
+  app.use(receive(parts));
   if (parts.allowedOrigins.length > 0) app.use(crossOrigin(parts.allowedOrigins));
-  app.use(requireOneHost, rejectLargeBodies);
+  app.use(checkRequest);
   for (const [path, handlers] of byPath(parts)) {
     const route = app.route(path.replace(/\{(\w+)\}/g, ":$1"));
-    route.all((_request, response, next) => {
-      response.locals.route = path;
-      next();
-    });
-    for (const [method, handler] of handlers) route[method](handler);
-    route.all(rejectMethod([...handlers.keys()]));
+    for (const [method, handler] of handlers) {
+      route[method]((request, response, next) => {
+        response.locals.route = path;
+        return handler(request, response, next);
+      });
+    }
+    route.all(rejectMethod(path, [...handlers.keys()]));
   }
   if (parts.chainProxy !== undefined) app.use("/chain/v1", parts.chainProxy);
   app.use(() => {
@@ -89,37 +89,40 @@ function byPath(parts: AppParts): Map<string, Map<Route["method"], RequestHandle
   return paths;
 }
 
-function rejectMethod(methods: readonly Route["method"][]): RequestHandler {
+function rejectMethod(path: string, methods: readonly Route["method"][]): RequestHandler {
   const allowed = methods.flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()])).join(", ");
   return (_request, response) => {
+    response.locals.route = path;
     response.set("Allow", allowed);
     throw new AppError("MethodNotAllowed", { detail: `This path supports ${allowed}` });
   };
 }
 
-const identify: RequestHandler = (request, response, next) => {
-  const identity = Object.assign(response.locals, identifyRequest(request.headers));
-  response.setHeader("X-Request-Id", identity.requestId);
-  response.setHeader("Cache-Control", "no-store");
-  identity.span.run(next);
-};
+// Answers are data, never pages, and may be read by the origins that CORS names. Pages set their own policy.
+const EVERY_ANSWER = Object.entries({
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none';frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "cross-origin",
+  "Referrer-Policy": "no-referrer",
+  "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+});
 
-/** Rejects all but one Host (RFC 9112, section 3.2): proxies before the gateway must see the same one. */
-const requireOneHost: RequestHandler = (request, _response, next) => {
-  const hosts = request.headersDistinct.host?.length ?? 0;
-  if (hosts > 1 || (hosts === 0 && request.httpVersion !== "1.0")) {
-    throw new AppError("InvalidRequest", { detail: "Send one Host header" });
-  }
-  next();
-};
-
-/** Logs and counts each request when its answer is sent, or its client is gone. */
-function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandler {
-  return ({ method }, response, next) => {
+/**
+ * Identifies a request and sets the headers of every answer. Logs and counts the request when its answer is
+ * sent, or its client is gone.
+ */
+function receive({ logger, observe }: Pick<AppParts, "logger" | "observe">): RequestHandler {
+  return ({ method, headers }, response, next) => {
     const started = performance.now();
+    const { requestId, trace, span } = identifyRequest(headers);
+    Object.assign(response.locals, { requestId, trace });
+    response.setHeader("X-Request-Id", requestId);
+    for (const [name, value] of EVERY_ANSWER) response.setHeader(name, value);
     response.once("close", () => {
       const durationMs = performance.now() - started;
-      const { requestId, span, route = "none", reason, ...outcome } = response.locals as Observed;
+      const { route = "none", reason, rule, accountId, failure: err } = response.locals as RequestOutcome;
       // 499, as in nginx: the client did not wait for the answer.
       const status = response.writableFinished ? response.statusCode : 499;
       const isStream = String(response.getHeader("Content-Type")).startsWith("text/event-stream");
@@ -129,14 +132,27 @@ function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandle
         error: status >= 500 ? (reason ?? String(status)) : undefined,
         attributes: { "http.route": route, "http.response.status_code": status },
       });
-      const { accountId, rule, failure: err } = outcome;
-      const fields = { requestId, traceId: span.trace.traceId, accountId, method, route, status, reason, rule };
       const level = err === undefined ? (status >= 500 ? "warn" : "info") : "error";
+      const { traceId } = trace;
+      const fields = { requestId, traceId, accountId, method, route, status, reason, rule };
       logger[level]({ ...fields, durationMs: Math.round(durationMs), err }, "request");
     });
-    next();
+    span.run(next);
   };
 }
+
+/**
+ * Rejects all but one Host (RFC 9112, section 3.2), because proxies before the gateway must see the same one,
+ * and a body that is too large.
+ */
+const checkRequest: RequestHandler = (request, _response, next) => {
+  const hosts = request.headersDistinct.host?.length ?? 0;
+  if (hosts > 1 || (hosts === 0 && request.httpVersion !== "1.0")) {
+    throw new AppError("InvalidRequest", { detail: "Send one Host header" });
+  }
+  requireBodyWithinLimit(request);
+  next();
+};
 
 /** The facts learned about a request while it is handled. */
 interface RequestOutcome {
@@ -150,23 +166,6 @@ interface RequestOutcome {
   /** Thrown, and no AppError. */
   failure?: unknown;
 }
-type Observed = IdentifiedRequest & RequestOutcome;
-
-// Answers are data, never pages, and may be read by the origins that CORS names.
-const securityHeaders = helmet({
-  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-  crossOriginResourcePolicy: { policy: "cross-origin" },
-  referrerPolicy: { policy: "no-referrer" },
-  strictTransportSecurity: { maxAge: 31_536_000 },
-  xFrameOptions: { action: "deny" },
-  // These headers matter only for pages, or for obsolete browsers.
-  crossOriginOpenerPolicy: false,
-  originAgentCluster: false,
-  xDnsPrefetchControl: false,
-  xDownloadOptions: false,
-  xPermittedCrossDomainPolicies: false,
-  xXssProtection: false,
-});
 
 function crossOrigin(allowedOrigins: readonly string[]): RequestHandler {
   const handle = cors({

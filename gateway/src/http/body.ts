@@ -1,5 +1,5 @@
 import { AppError } from "@countersign/core";
-import express, { type Request, type RequestHandler, type Response } from "express";
+import express, { type Request, type Response } from "express";
 
 /** Bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -9,10 +9,9 @@ export const MAX_JSON_DEPTH = 16;
 const readRaw = express.raw({ type: () => true, limit: MAX_BODY_BYTES, inflate: false });
 
 /** Rejects a declared length over the limit before the body is read, also on routes that take no body. */
-export const rejectLargeBodies: RequestHandler = (request, _response, next) => {
-  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw new AppError("PayloadTooLarge");
-  next();
-};
+export function requireBodyWithinLimit({ headers }: Request): void {
+  if (Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw new AppError("PayloadTooLarge");
+}
 
 /**
  * Reads the JSON body of a request, without members that are null.
