@@ -174,6 +174,19 @@ describe("problems", () => {
     }
   });
 
+  it("refuse a body in chunks that is too large, while it is still being sent", async () => {
+    const { port } = new URL(gateway.url);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.write(
+      "POST /auth/v1/token/refresh HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
+        "Transfer-Encoding: chunked\r\n\r\n",
+    );
+    for (let chunk = 0; chunk < 17; chunk++) socket.write(`1000\r\n${"x".repeat(4_096)}\r\n`);
+    const text = await new Promise<string>((resolve) => socket.once("data", (data) => resolve(String(data))));
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
+  });
+
   it("answer a broken path", async () => {
     const answer = await gateway.send("DELETE", "/auth/v1/sessions/%E0%A4%A", { token: "full" });
     expect(answer).toMatchObject({ status: 400, json: { error: "InvalidRequest" } });

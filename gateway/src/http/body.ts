@@ -1,12 +1,10 @@
 import { AppError } from "@countersign/core";
-import express, { type Request, type Response } from "express";
+import type { Request } from "express";
 
 /** Bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
 /** The deepest nesting of a body; the deepest documented one has four levels. */
 export const MAX_JSON_DEPTH = 16;
-
-const readRaw = express.raw({ type: () => true, limit: MAX_BODY_BYTES, inflate: false });
 
 /** Rejects a declared length over the limit before the body is read, also on routes that take no body. */
 export function requireBodyWithinLimit({ headers }: Request): void {
@@ -18,14 +16,28 @@ export function requireBodyWithinLimit({ headers }: Request): void {
  * Errors: UnsupportedMediaType, PayloadTooLarge, InvalidRequest (empty, not UTF-8, not JSON, nested too
  * deeply).
  */
-export async function readJsonBody(request: Request, response: Response): Promise<unknown> {
+export async function readJsonBody(request: Request): Promise<unknown> {
   requireJson(request);
   requireNoCoding(request);
-  await new Promise<void>((resolve, reject) => {
-    readRaw(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) throw invalidBody("A JSON body is required");
+  return parseJson(bytes);
+}
+
+/** Errors: PayloadTooLarge; InvalidRequest where the client goes away before the end. */
+function readBytes(request: Request): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= MAX_BODY_BYTES) chunks.push(chunk);
+      // The rest is discarded: a client that sends first and reads then must get the answer.
+      else reject(new AppError("PayloadTooLarge"));
+    });
+    request.once("end", () => resolve(Buffer.concat(chunks)));
+    request.once("error", () => reject(invalidBody("The body has no end")));
   });
-  if (!Buffer.isBuffer(request.body) || request.body.length === 0) throw invalidBody("A JSON body is required");
-  return parseJson(request.body);
 }
 
 function requireJson(request: Request): void {
@@ -55,6 +67,7 @@ const quoted = (value: string): string => `\`${value.replaceAll(/[^\w.+/-]/g, ""
 
 const unsupported = (detail: string): AppError => new AppError("UnsupportedMediaType", { detail });
 
+const OPENING_BRACKETS = /[{[]/g;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Parses JSON of limited depth from UTF-8, without members that are null. Errors: InvalidRequest. */
@@ -65,7 +78,9 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw invalidBody("The body is not valid UTF-8");
   }
-  if (nestingDepth(text) > MAX_JSON_DEPTH) throw invalidBody("The body is nested too deeply");
+  const brackets = text.match(OPENING_BRACKETS)?.length ?? 0;
+  if (brackets > MAX_JSON_DEPTH && nestingDepth(text) > MAX_JSON_DEPTH)
+    throw invalidBody("The body is nested too deeply");
   try {
     // A reviver is called for every member, and few bodies need it.
     return JSON.parse(text, text.includes("null") ? withoutNull : undefined);

@@ -66,14 +66,8 @@ export const handleProblems: ErrorRequestHandler = (error: unknown, _request, re
 
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  // Errors of body-parser carry a type, those of the router for a broken %-sequence a status.
-  const { type, status } = (typeof error === "object" && error !== null ? error : {}) as {
-    type?: string;
-    status?: number;
-  };
-  if (type === "entity.too.large") return new AppError("PayloadTooLarge");
-  if (type === "encoding.unsupported" || type === "charset.unsupported") return new AppError("UnsupportedMediaType");
-  if (type?.startsWith("request.") || type?.startsWith("entity.") || status === 400)
-    return new AppError("InvalidRequest");
+  // The router's error for a broken %-sequence.
+  const { status } = (typeof error === "object" && error !== null ? error : {}) as { status?: number };
+  if (status === 400) return new AppError("InvalidRequest");
   return new AppError("Internal");
 }

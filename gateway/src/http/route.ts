@@ -136,7 +136,7 @@ export function toExpressHandler(row: Route, { verifier, heartbeatMs, stopping }
     const { rawToken, accountId } = authenticate(row, request.headersDistinct.authorization ?? [], verifier);
     response.locals.accountId = accountId;
     const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
-    const input = await readInput(row, request, response);
+    const input = await readInput(row, request);
     if (row.events !== undefined) {
       const lastEventId = readLastEventId(request.headers["last-event-id"]);
       // HEAD has the headers of GET, without a stream.
@@ -159,8 +159,8 @@ function sendJson(response: Response, status: number, answer: unknown): void {
   response.writeHead(status, headers).end(text);
 }
 
-async function readInput(row: Route, request: Request, response: Response): Promise<Input<unknown, unknown, unknown>> {
-  const body = row.request.body === undefined ? undefined : await readJsonBody(request, response);
+async function readInput(row: Route, request: Request): Promise<Input<unknown, unknown, unknown>> {
+  const body = row.request.body === undefined ? undefined : await readJsonBody(request);
   const problems: FieldError[] = [];
   const input = {
     params: row.request.params && check(row.request.params, request.params, problems),
