@@ -43,23 +43,32 @@ export class PublicKeyError extends Error {
 
 const CURVES = { ES256: p256, ES256K: secp256k1 } as const;
 
+/**
+ * Returns whether 64 bytes x||y are a point of the curve (SEC 1, 3.2.2.1). Both curves have a prime order, so
+ * each of their points is of that order.
+ */
+function isOnCurve(hex: string, algorithm: "ES256" | "ES256K"): boolean {
+  const { p, a, b } = CURVES[algorithm].Point.CURVE();
+  const [x, y] = [BigInt(`0x${hex.slice(0, 64)}`), BigInt(`0x${hex.slice(64)}`)];
+  return x < p && y < p && (y * y - (x * x + a) * x - b) % p === 0n;
+}
+
 function canonicalPoint(bytes: Uint8Array, algorithm: "ES256" | "ES256K"): string {
-  let encoded = bytes;
-  if (bytes.length === 64) {
-    encoded = new Uint8Array(65);
-    encoded[0] = 4;
-    encoded.set(bytes, 1);
-  } else if (bytes.length === 65 && bytes[0] !== 4) {
-    throw new PublicKeyError("a public key of 65 bytes starts with 04");
-  }
+  if (bytes.length === 65 && bytes[0] !== 4) throw new PublicKeyError("a public key of 65 bytes starts with 04");
+  const hex = bytesToHex(bytes.length === 33 ? decompressed(bytes, algorithm) : bytes.subarray(-64));
+  if (!isOnCurve(hex, algorithm)) throw notAPoint(algorithm);
+  return hex;
+}
+
+function decompressed(bytes: Uint8Array, algorithm: "ES256" | "ES256K"): Uint8Array {
   try {
-    const point = CURVES[algorithm].Point.fromBytes(encoded);
-    point.assertValidity();
-    return bytesToHex(point.toBytes(false).subarray(1));
+    return CURVES[algorithm].Point.fromBytes(bytes).toBytes(false).subarray(1);
   } catch {
-    throw new PublicKeyError(`not a point of the curve of ${algorithm}`);
+    throw notAPoint(algorithm);
   }
 }
+
+const notAPoint = (algorithm: string) => new PublicKeyError(`not a point of the curve of ${algorithm}`);
 
 function canonicalEd25519(bytes: Uint8Array): string {
   let torsion: boolean;
