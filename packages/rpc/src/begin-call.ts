@@ -41,16 +41,14 @@ export interface ServerCallState {
    * Checks the caller, its row of the caller table, and the token. Returns the context for the handler.
    * Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, ….
    */
-  authorize(): Promise<CallContext>;
+  authorize(): CallContext;
   /** Takes the accounts that the request names, for the call's line. */
   about(request: unknown): void;
-  /** Runs the handler within the span of the call. */
-  run<T>(work: () => T): T;
   /**
-   * Rejects when the caller is gone, the deadline has passed, or a stream's caller or token is no longer
-   * valid.
+   * Runs the handler of a unary call within the span of the call. Rejects when the caller is gone or the
+   * deadline has passed, although the handler goes on.
    */
-  aborted: Promise<never>;
+  run<T>(work: () => Promise<T>): Promise<T>;
   /** Returns the AppError of a thrown error; the call's line has the causes of unknown errors. */
   fail(error: unknown): AppError;
   /** Counts and logs the call; does nothing the second time. */
@@ -85,7 +83,6 @@ function accountsIn(request: unknown): string | readonly string[] | undefined {
   return typeof accountId === "string" && isUuid(accountId) ? accountId : undefined;
 }
 
-const ignore = (): void => undefined;
 const stopLate = (call: ServerCall): void => call.stopWith(new AppError("DeadlineExceeded"));
 
 /**
@@ -94,7 +91,6 @@ const stopLate = (call: ServerCall): void => call.stopWith(new AppError("Deadlin
  */
 class ServerCall implements ServerCallState, RunningCall {
   id = 0;
-  readonly aborted: Promise<never>;
   readonly #runtime: ServerRuntime;
   readonly #rpc: string;
   readonly #call: IncomingCall;
@@ -105,7 +101,7 @@ class ServerCall implements ServerCallState, RunningCall {
   readonly #trace: TraceParent;
   readonly #deadline: Date | undefined;
   readonly #abort = new AbortController();
-  readonly #reject: (error: AppError) => void;
+  #reject: ((error: AppError) => void) | undefined;
   readonly #onCancelled = () => this.#cancel();
   #caller: string | undefined;
   #ownLogger: Logger | undefined;
@@ -129,11 +125,6 @@ class ServerCall implements ServerCallState, RunningCall {
     this.#trace = this.#span?.trace ?? newTrace(parent);
     const limitMs = kind.stream ? undefined : (options.deadlines?.[rpc] ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS);
     this.#deadline = deadlineOf(call, limitMs);
-    const { promise, reject } = Promise.withResolvers<never>();
-    // It may reject while nothing waits for it.
-    promise.catch(ignore);
-    this.aborted = promise;
-    this.#reject = reject;
     call.on("cancelled", this.#onCancelled);
     runningCalls.add(this);
     // setTimeout takes at most 2^31 - 1 milliseconds.
@@ -148,8 +139,8 @@ class ServerCall implements ServerCallState, RunningCall {
   }
 
   stopWith(error: AppError): void {
-    this.#reject(error);
     this.#abort.abort(error);
+    this.#reject?.(error);
   }
 
   #cancel(): void {
@@ -214,11 +205,16 @@ class ServerCall implements ServerCallState, RunningCall {
     this.#accounts = accountsIn(request);
   }
 
-  run<T>(work: () => T): T {
-    return this.#span === undefined ? work() : this.#span.run(work);
+  run<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#abort.signal.throwIfAborted();
+      this.#reject = reject;
+      const answer = this.#span === undefined ? work() : this.#span.run(work);
+      answer.then(resolve, reject);
+    });
   }
 
-  async authorize(): Promise<CallContext> {
+  authorize(): CallContext {
     const auth = this.#call.getAuthContext();
     const { caller, rule } = this.#requireCaller(auth);
     const context = new Context(this, caller, this.#requestId, this.#trace, this.#abort.signal);

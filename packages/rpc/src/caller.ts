@@ -9,16 +9,32 @@ export const ADMIN = "admin";
 
 const PERSON = /^URI:countersign:person:([a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)$/;
 
-/** Returns the names in a verified certificate; undefined once it has expired, or where they are unclear. */
-function namesIn(auth: AuthContext): string[] | undefined {
+interface Certificate {
+  /** Milliseconds of the wall clock. */
+  endsAt: number;
+  names: readonly string[] | undefined;
+}
+
+/** By stream or call: parsing a certificate's texts costs more than all other checks of a call. */
+const certificates = new WeakMap<AuthContext, Certificate>();
+
+function certificateOf(auth: AuthContext): Certificate {
+  const known = certificates.get(auth);
+  if (known !== undefined) return known;
   const { subjectaltname: alternatives, valid_to: validTo = "" } = auth.sslPeerCertificate ?? {};
-  // TLS has checked it once, and a connection may be older.
-  if (!(Date.parse(validTo) > Date.now())) return undefined;
   // A quote means a name with characters that make splitting ambiguous (CVE-2021-44532); none of our names
   // has one.
-  if (auth.transportSecurityType !== "ssl" || alternatives === undefined || alternatives.includes('"'))
-    return undefined;
-  return alternatives.split(", ");
+  const isClear = auth.transportSecurityType === "ssl" && alternatives?.includes('"') === false;
+  const certificate = { endsAt: Date.parse(validTo), names: isClear ? alternatives.split(", ") : undefined };
+  certificates.set(auth, certificate);
+  return certificate;
+}
+
+/** Returns the names in a verified certificate; undefined once it has expired, or where they are unclear. */
+function namesIn(auth: AuthContext): readonly string[] | undefined {
+  const { endsAt, names } = certificateOf(auth);
+  // TLS has checked it once, and a connection may be older.
+  return endsAt > Date.now() ? names : undefined;
 }
 
 /** Returns the person in the certificate of an administrator; undefined without exactly one. */

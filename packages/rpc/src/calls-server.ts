@@ -3,7 +3,7 @@ import type { Answer, Call, CallsService } from "@countersign/proto/rpc/v1/calls
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import { answerItems } from "./answer-items.ts";
-import { beginCall, type IncomingCall, type ServerCallState } from "./begin-call.ts";
+import { beginCall, type IncomingCall } from "./begin-call.ts";
 import type { CallContext } from "./context.ts";
 import type { AnyMethod } from "./definition.ts";
 import { encodeStatus } from "./errors.ts";
@@ -88,29 +88,25 @@ class StreamedCall implements IncomingCall, RunningCall {
 
 /** Handles rpc.v1.Calls: unary calls of one peer, each checked against its own row of the caller table. */
 export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string, UnaryMethod>) {
-  const handle = async (state: ServerCallState, method: UnaryMethod | undefined, call: Call): Promise<Buffer> => {
-    const context = await state.authorize();
-    // Only for the type: the caller table has no row of an unknown method.
-    if (method === undefined) throw new AppError("CallerNotAllowed");
-    const request = method.definition.requestDeserialize(call.request as Buffer);
-    state.about(request);
-    const response = await Promise.race([state.run(() => method.handle(request, context)), state.aborted]);
-    const bytes = method.definition.responseSerialize(response);
-    // It would break the stream for the other calls.
-    if (bytes.length > MAX_RESPONSE_BYTES) throw new Error(`the response has ${bytes.length} bytes`);
-    return bytes;
-  };
-  const answer = async (incomingCall: IncomingCall, call: Call): Promise<Answer> => {
-    const method = methods.get(call.method);
-    const state = beginCall(runtime, method === undefined ? UNKNOWN : call.method, incomingCall, { stream: false });
+  const answer = async (incomingCall: IncomingCall, { id, method: name, request: bytes }: Call): Promise<Answer> => {
+    const method = methods.get(name);
+    const state = beginCall(runtime, method === undefined ? UNKNOWN : name, incomingCall, { stream: false });
     try {
-      const response = await handle(state, method, call);
+      const context = state.authorize();
+      // Only for the type: the caller table has no row of an unknown method.
+      if (method === undefined) throw new AppError("CallerNotAllowed");
+      const request = method.definition.requestDeserialize(bytes as Buffer);
+      state.about(request);
+      const answered = await state.run(() => method.handle(request, context));
+      const response = method.definition.responseSerialize(answered);
+      // It would break the stream for the other calls.
+      if (response.length > MAX_RESPONSE_BYTES) throw new Error(`the response has ${response.length} bytes`);
       state.end("OK");
-      return { id: call.id, response };
+      return { id, response };
     } catch (error) {
       const appError = state.fail(error);
       state.endWith(appError);
-      return { id: call.id, status: encodeStatus(appError) };
+      return { id, status: encodeStatus(appError) };
     }
   };
   const stream: Handler<CallsService["stream"]> = async function* stream(messages, outer) {

@@ -7,7 +7,9 @@ export const AUTHORIZATION = "authorization";
 export const CLIENT_IP = "x-client-ip";
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
-const BEARER = /^Bearer ([A-Za-z0-9_.-]{1,8192})$/;
+// Without a count: counting each character takes twice as long.
+const BEARER = /^Bearer ([A-Za-z0-9_.-]+)$/;
+const MAX_AUTHORIZATION_LENGTH = "Bearer ".length + 8_192;
 
 /** The reading part of gRPC metadata. */
 export interface Values {
@@ -28,8 +30,10 @@ export function requestIdFrom(value: string | undefined): string {
 
 /** Returns the token of an authorization value: undefined without one, null where it is malformed. */
 export function bearerFrom(metadata: Values): string | null | undefined {
-  if (metadata.get(AUTHORIZATION).length === 0) return undefined;
-  return BEARER.exec(singleValue(metadata, AUTHORIZATION) ?? "")?.[1] ?? null;
+  const [value, ...others] = metadata.get(AUTHORIZATION);
+  if (value === undefined) return undefined;
+  if (others.length > 0 || typeof value !== "string" || value.length > MAX_AUTHORIZATION_LENGTH) return null;
+  return BEARER.exec(value)?.[1] ?? null;
 }
 
 export function clientIpFrom(metadata: Values): string | undefined {

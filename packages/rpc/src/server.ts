@@ -147,10 +147,10 @@ async function answerUnary(
 ): Promise<void> {
   const state = beginCall(runtime, name, call, { stream: false });
   try {
-    const context = await state.authorize();
+    const context = state.authorize();
     const input = method.requestStream ? call : call.request;
     state.about(call.request ?? {});
-    const response = await Promise.race([state.run(() => handler(input, context)), state.aborted]);
+    const response = await state.run(async () => handler(input, context));
     state.end("OK");
     callback(null, response);
   } catch (error) {
@@ -167,7 +167,7 @@ async function answerStream(
 ): Promise<void> {
   const state = beginCall(runtime, name, call, { stream: true });
   try {
-    const context = await state.authorize();
+    const context = state.authorize();
     const input = method.requestStream ? call : call.request;
     await pump(handler(input, context), call, context.signal);
     state.end("OK");
@@ -196,17 +196,16 @@ function guarded(server: Server, runtime: ServerRuntime): Pick<Server, "addServi
         if (original === undefined) continue;
         wrapped[key] = (call: AnyCall, callback?: sendUnaryData<unknown>) => {
           const state = beginCall(runtime, rpcName(method), call, { stream: method.responseStream, quiet: true });
-          state.authorize().then(
-            () => {
-              state.end("OK");
-              (original as (...args: unknown[]) => void).call(implementation, call, callback);
-            },
-            (error: unknown) => {
-              const failure = failed(state, error);
-              if (callback === undefined) call.emit("error", failure);
-              else callback(failure);
-            },
-          );
+          try {
+            state.authorize();
+          } catch (error) {
+            const failure = failed(state, error);
+            if (callback === undefined) call.emit("error", failure);
+            else callback(failure);
+            return;
+          }
+          state.end("OK");
+          (original as (...args: unknown[]) => void).call(implementation, call, callback);
         };
       }
       server.addService(definition, wrapped as never);
