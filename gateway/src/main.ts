@@ -6,7 +6,7 @@ import { createChainProxy } from "./chain-nodes/chain-proxy.ts";
 import { createTokenKeysSource, type KeysPath } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
 import { loadConfig } from "./config.ts";
-import { createApp } from "./http/app.ts";
+import { createApp, messageClasses } from "./http/app.ts";
 import { listenHttp } from "./http/listen.ts";
 import { createHttpMetrics } from "./http/metrics.ts";
 import { createDiscoveryPage, createJwksPage, createPages } from "./http/pages.ts";
@@ -59,7 +59,7 @@ await runService({
       trustedProxies: config.trustedProxies,
       errorPage: config.errorPage,
     });
-    const listener = await listenHttp(app, config.listen, config.errorPage);
+    const listener = await listenHttp(app, config.listen, config.errorPage, messageClasses(app));
     onClose("http", () => listener.close(drainMs));
     logger.info({ port: listener.port }, "listening");
   },

@@ -1,8 +1,10 @@
+import { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "@countersign/core";
 import cors from "cors";
 import express, { type Express, type RequestHandler } from "express";
 import { requireBodyWithinLimit } from "./body.ts";
 import { identifyRequest } from "./call.ts";
+import type { MessageClasses } from "./listen.ts";
 import { handleProblems } from "./problems.ts";
 import { type Route, type RouteParts, toExpressHandler } from "./route.ts";
 
@@ -72,6 +74,18 @@ export function createApp(parts: AppParts): Express {
   });
   app.use(handleProblems);
   return app;
+}
+
+/**
+ * Returns the classes that a server makes the application's requests and answers of. Express changes the
+ * prototype of each object that is not of its own class, which costs more than to find a route.
+ */
+export function messageClasses(app: Express): MessageClasses {
+  class Request extends IncomingMessage {}
+  class Response<R extends IncomingMessage> extends ServerResponse<R> {}
+  app.request = Object.setPrototypeOf(Request.prototype, app.request);
+  app.response = Object.setPrototypeOf(Response.prototype, app.response);
+  return { IncomingMessage: Request, ServerResponse: Response };
 }
 
 /**

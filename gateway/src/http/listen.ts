@@ -25,6 +25,9 @@ const SLOW_CLIENT_LIMITS: ServerOptions = {
   maxHeaderSize: 16 * 1024,
 };
 
+/** The classes of requests and answers, where they are not Node's. */
+export type MessageClasses = Pick<ServerOptions, "IncomingMessage" | "ServerResponse">;
+
 export interface HttpListener {
   port: number;
   /**
@@ -42,12 +45,18 @@ interface Exchange {
 }
 
 /** Serves HTTP at host:port; `errorPage` as in `problemOf`. Rejects where the port is in use. */
-export async function listenHttp(handle: RequestListener, address: string, errorPage?: string): Promise<HttpListener> {
+export async function listenHttp(
+  handle: RequestListener,
+  address: string,
+  errorPage?: string,
+  classes: MessageClasses = {},
+): Promise<HttpListener> {
   let closing = false;
   let closed = false;
   const exchanges = new WeakMap<Duplex, Exchange[]>();
   // The application rejects a missing Host with a problem document.
-  const server: Server = createServer({ ...SLOW_CLIENT_LIMITS, requireHostHeader: false }, (request, response) => {
+  const options = { ...SLOW_CLIENT_LIMITS, ...classes, requireHostHeader: false };
+  const server: Server = createServer(options, (request, response) => {
     exchanges.set(request.socket, [...running(exchanges.get(request.socket)), { request, response }]);
     // The client must open its next connection to another server.
     if (closing) response.setHeader("Connection", "close");

@@ -5,7 +5,7 @@ import { createLogger } from "@countersign/runtime";
 import { createAsyncApi } from "../asyncapi.ts";
 import type { ChainNode, ChainNodes } from "../chain-nodes/chain-nodes-file.ts";
 import { createChainProxy } from "../chain-nodes/chain-proxy.ts";
-import { createApp, type ObserveRequest, type Page } from "../http/app.ts";
+import { createApp, messageClasses, type ObserveRequest, type Page } from "../http/app.ts";
 import type { TokenVerifier } from "../http/authenticate.ts";
 import { createPages } from "../http/pages.ts";
 import { createOpenApi } from "../openapi.ts";
@@ -68,7 +68,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
     allowedOrigins: options.allowedOrigins ?? [],
     trustedProxies: options.trustedProxies ?? [],
   });
-  const server = createServer(app);
+  const server = createServer(messageClasses(app), app);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
