@@ -92,6 +92,7 @@ export const PLACES: Readonly<Record<string, string | readonly string[]>> = {
     "signer/RotateBinding: bindings.takeBackVersion after",
   ],
 
+  "key/first key committed": "key/RegisterKey: keys.insertFirst after",
   "key/before commit": "key/RegisterKey: keys.withAccount before commit",
   "key/committed": "key/RegisterKey: keys.withAccount after",
   "key/change received": "key/on account-keys-changed begins",
@@ -100,6 +101,7 @@ export const PLACES: Readonly<Record<string, string | readonly string[]>> = {
   "key/unregistered keys before commit": "key/job unregistered keys: keys.withAccount before commit",
   "key/unregistered keys committed": "key/job unregistered keys: keys.withAccount after",
 
+  "device/first device committed": "device/RegisterDevice: devices.insertFirst after",
   "device/before commit": "device/RegisterDevice: devices.withAccount before commit",
   "device/committed": "device/RegisterDevice: devices.withAccount after",
   "device/request committed": "device/OpenTwoFactor: requests.withAccount again after",
@@ -158,7 +160,8 @@ const WAYS = {
     ...of("account", "sealed", "address bound", "events committed", "deployment found"),
     ...signed,
     "signer/binding committed",
-    ...registered,
+    "key/first key committed",
+    "device/first device committed",
     ...published,
   ],
   /** A new device is enrolled by an approver's signature. */

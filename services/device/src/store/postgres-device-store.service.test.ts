@@ -49,6 +49,27 @@ describe("devices in Postgres", () => {
     });
   });
 
+  it("registers the first two devices of an account at once, each with its event", async () => {
+    const { register, list } = commands();
+    const two = await Promise.all([1, 2].map(() => register(someRegistration(accountId))));
+    expect((await list({ accountId })).map(({ id }) => id).sort()).toEqual(two.map(({ id }) => id).sort());
+    expect(await eventsOf(accountId)).toHaveLength(2);
+  });
+
+  it("leaves an account with a device as it is where the device would be its first", async () => {
+    const { register, list } = commands();
+    const device = await register(someRegistration(accountId));
+    const store = postgresDeviceStore(prisma, postgres);
+    const other = { ...device, id: v7(), publicKey: someRegistration(accountId).publicKey };
+    const event = { type: "device-registered" as const, device: other, occurredAt: clock.now(), requestId: "" };
+    expect(await store.insertFirst(event)).toBe(false);
+    // Of a version before the lock, or restored without it.
+    await prisma.accountLock.deleteMany({ where: { accountId } });
+    expect(await store.insertFirst(event)).toBe(false);
+    expect(await list({ accountId })).toEqual([device]);
+    expect(await eventsOf(accountId)).toHaveLength(1);
+  });
+
   it("lets one of two accounts have a device id", async () => {
     const { register } = commands();
     const command = someRegistration(accountId);

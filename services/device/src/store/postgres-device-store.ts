@@ -49,15 +49,24 @@ function accountDevices(tx: Prisma.TransactionClient, accountId: string): Accoun
   };
 }
 
+const insertFirstStatement = sqlFile(new URL("../../sql/insert-first-device.sql", import.meta.url));
 const touchStatement = sqlFile(new URL("../../sql/touch-devices.sql", import.meta.url));
 
-/** Keeps devices in Postgres. Every sign-in notes the use of its device, without Prisma. */
+/**
+ * Keeps devices in Postgres. Every sign-up registers a device, and every sign-in notes the use of its device,
+ * without Prisma.
+ */
 export function postgresDeviceStore(prisma: PrismaClient, postgres: Postgres): DeviceStore {
   const touch = groupUses(postgres, async (uses) => {
     const rows = await postgres.query<{ registeredAt: Date | null }>(touchStatement({ ...uses }));
     return rows.map(({ registeredAt }) => registeredAt ?? undefined);
   });
   return {
+    async insertFirst(event) {
+      const { id: eventId, subject, payload } = deviceEventRow(event);
+      const values = { ...toRow(event.device), eventId, subject, payload };
+      return (await postgres.execute(insertFirstStatement(values))) === 1;
+    },
     withAccount: (accountId, work) =>
       prisma.$transaction(
         async (tx) => {

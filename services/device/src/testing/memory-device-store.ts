@@ -17,6 +17,12 @@ export function memoryDeviceStore(): MemoryDeviceStore {
   return {
     devices,
     events,
+    async insertFirst(event) {
+      if (ofAccount(event.device.accountId).length > 0 || devices.has(event.device.id)) return false;
+      devices.set(event.device.id, event.device);
+      events.push(event);
+      return true;
+    },
     withAccount: (accountId, work) =>
       work({
         findLive: async (key) => live(accountId).find(byKey(key)),

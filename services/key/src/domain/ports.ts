@@ -44,6 +44,11 @@ export interface AccountKeys {
 }
 
 export interface KeyStore {
+  /**
+   * Registers a user key with its event, in one commit, if it is the account's first; otherwise changes
+   * nothing and returns false.
+   */
+  insertFirst(registered: KeyEvent): Promise<boolean>;
   /** Runs `work` in one transaction, alone among all replicas for this account; an error rolls it back. */
   withAccount<T>(accountId: string, work: (keys: AccountKeys) => Promise<T>): Promise<T>;
   /** Active registrations on a chain whose account key or device key is this one, oldest first. */

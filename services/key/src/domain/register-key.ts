@@ -23,12 +23,23 @@ export interface RegisterKeyOptions {
  * where it was revoked since: a late retry restores nothing. Errors: InvalidRequest (index of another key),
  * TooManyKeys.
  *
- * Writes: the registration and its event in one commit.
+ * Writes: the registration and its event in one commit; for the account's first key, in one statement.
  * Crash: nothing or all of it is written; the caller repeats the call.
  * Race: one call of an account at a time, over all replicas.
  */
 export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOptions) {
   return async ({ requestId, ...command }: RegisterKey): Promise<Registration> => {
+    const now = clock.now();
+    const registration: Registration = {
+      ...OF_USER_KEY,
+      ...command,
+      id: newId(),
+      createdAt: now,
+      lastUsedAt: null,
+      revokedAt: null,
+    };
+    const registered = { type: "key-registered", registration, occurredAt: now, requestId } as const;
+    if (command.origin === "sign-up" && (await store.insertFirst(registered))) return registration;
     return store.withAccount(command.accountId, async (keys) => {
       let active = await keys.findActive(command.chainName, command.accountKey.publicKey);
       if (active && active.pendingUntil !== null) {
@@ -39,10 +50,10 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
       if (active && samePublicKey(active.accountKey, command.accountKey)) {
         if (active.origin !== "chain" || active.keyIndex !== command.keyIndex) return active;
         // The chain was read before the enrollment registered the key.
-        const registration = { ...active, ...command, alertAt: null };
-        await keys.update(registration);
-        await keys.publish({ type: "key-registered", registration, occurredAt: clock.now(), requestId });
-        return registration;
+        const enrolled = { ...active, ...command, alertAt: null };
+        await keys.update(enrolled);
+        await keys.publish({ ...registered, registration: enrolled });
+        return enrolled;
       }
 
       const atIndex = await keys.findAtIndex(command.chainName, command.keyIndex);
@@ -50,18 +61,8 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
       if (active || atIndex)
         throw invalidField(atIndex ? "/keyIndex" : "/accountKey/algorithm", "belongs to another key");
       if ((await keys.countActive()) >= maxUserKeys) throw new AppError("TooManyKeys");
-
-      const now = clock.now();
-      const registration: Registration = {
-        ...OF_USER_KEY,
-        ...command,
-        id: newId(),
-        createdAt: now,
-        lastUsedAt: null,
-        revokedAt: null,
-      };
       await keys.insert(registration);
-      await keys.publish({ type: "key-registered", registration, occurredAt: now, requestId });
+      await keys.publish(registered);
       return registration;
     });
   };

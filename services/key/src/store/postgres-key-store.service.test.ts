@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findSignInKey } from "../domain/find-sign-in-key.ts";
 import { recordKeyUse } from "../domain/record-key-use.ts";
 import { registerKey } from "../domain/register-key.ts";
+import { OF_USER_KEY } from "../domain/registration.ts";
 import { someKey } from "../testing/samples.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresKeyStore } from "./postgres-key-store.ts";
@@ -41,6 +42,42 @@ describe("keys in Postgres", () => {
       note: recordKeyUse({ store, clock }),
     };
   };
+
+  it("registers the first key of an account with its event, and leaves an account with keys as it is", async () => {
+    const { store, register } = commands();
+    const { requestId, ...command } = someKey({ accountId });
+    const registration = await register({ ...command, requestId });
+    expect(await store.list(accountId, { includeRevoked: true })).toEqual([registration]);
+    const other = { ...registration, id: v7(), accountKey: someKey().accountKey, keyIndex: 2 };
+    const event = { type: "key-registered" as const, registration: other, occurredAt: clock.now(), requestId };
+    expect(await store.insertFirst(event)).toBe(false);
+    // Of a version before the lock, or restored without it.
+    await prisma.accountLock.deleteMany({ where: { accountId } });
+    expect(await store.insertFirst(event)).toBe(false);
+    expect(await store.list(accountId, { includeRevoked: true })).toEqual([registration]);
+    expect(await prisma.outbox.count({ where: { accountId } })).toBe(1);
+  });
+
+  it("registers the first two keys of an account at once, each with its event", async () => {
+    const { store, register } = commands();
+    const two = await Promise.all([1, 2].map((keyIndex) => register(someKey({ accountId, keyIndex }))));
+    const listed = await store.list(accountId, { includeRevoked: true });
+    expect(listed.map(({ id }) => id).sort()).toEqual(two.map(({ id }) => id).sort());
+    expect(await prisma.outbox.count({ where: { accountId } })).toBe(2);
+  });
+
+  it("waits with the first key for a transaction that has the account's lock", async () => {
+    const { store, register } = commands();
+    const registering = store.withAccount(accountId, async (keys) => {
+      const refused = register(someKey({ accountId, keyIndex: 3 }));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const { requestId: _, ...key } = someKey({ accountId, keyIndex: 3 });
+      const times = { createdAt: clock.now(), lastUsedAt: null, revokedAt: null };
+      await keys.insert({ ...OF_USER_KEY, ...key, ...times, id: v7() });
+      return { refused };
+    });
+    await expect((await registering).refused).rejects.toMatchObject({ reason: "InvalidRequest" });
+  });
 
   it("registers one key for two concurrent registrations, with one event", async () => {
     const { register } = commands();

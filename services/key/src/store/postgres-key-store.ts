@@ -76,6 +76,7 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
   };
 }
 
+const insertFirstStatement = sqlFile(new URL("../../sql/insert-first-key.sql", import.meta.url));
 const findByKey = sqlFile(new URL("../../sql/find-by-key.sql", import.meta.url));
 
 /** Uses of so many milliseconds are written together. A process that ends loses them: they decide nothing. */
@@ -83,7 +84,10 @@ const USES_MS = 500;
 
 type KeyQuery = { accountId: string; chainName: string } & PublicKey;
 
-/** Keeps registrations in Postgres. Every sign-in finds its key twice and notes its use, without Prisma. */
+/**
+ * Keeps registrations in Postgres. Every sign-up registers a key, and every sign-in finds its key twice and
+ * notes its use, without Prisma.
+ */
 export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyStore {
   const touch = groupUses(
     postgres,
@@ -114,6 +118,11 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
     },
   );
   return {
+    async insertFirst(event) {
+      const { id: eventId, subject, payload } = keyEventRow(event);
+      const values = { ...toRow(event.registration), eventId, subject, payload };
+      return (await postgres.execute(insertFirstStatement(values))) === 1;
+    },
     withAccount: (accountId, work) =>
       prisma.$transaction(
         async (tx) => {

@@ -17,6 +17,12 @@ export function memoryKeyStore(): MemoryKeyStore {
   return {
     registrations,
     events,
+    async insertFirst(event) {
+      if (ofAccount(event.registration.accountId).length > 0) return false;
+      registrations.push(event.registration);
+      events.push(event);
+      return true;
+    },
     withAccount: (accountId, work) =>
       work({
         findActive: async (chainName, key) =>

@@ -26,6 +26,11 @@ export interface AccountDevices {
 
 export interface DeviceStore {
   /**
+   * Registers a device with its event, in one commit, if it is the account's first and no account has its id;
+   * otherwise changes nothing and returns false.
+   */
+  insertFirst(registered: DeviceEvent): Promise<boolean>;
+  /**
    * Runs `work` in one transaction, alone among all replicas for this account; an error rolls everything
    * back.
    */

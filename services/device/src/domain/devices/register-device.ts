@@ -24,12 +24,24 @@ export interface RegisterDeviceOptions {
  * Errors: TooManyDevices; DeviceConflict where the id is another device's, or was this one's before it was
  * removed.
  *
- * Writes: the device and its event, in one commit.
+ * Writes: the device and its event, in one commit; for the account's first device, in one statement.
  * Crash: nothing or all of it is written; the caller repeats the call.
  * Race: one call of an account at a time, over all replicas.
  */
 export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptions) {
   return async (command: RegisterDevice): Promise<Device> => {
+    const now = clock.now();
+    const device: Device = {
+      id: command.deviceId,
+      accountId: command.accountId,
+      publicKey: command.publicKey,
+      attributes: command.attributes,
+      createdAt: now,
+      lastUsedAt: now,
+      removedAt: null,
+    };
+    const registered = { type: "device-registered", device, occurredAt: now, requestId: command.requestId } as const;
+    if (await store.insertFirst(registered)) return device;
     return store.withAccount(command.accountId, async (devices) => {
       const present = await devices.findLive(command.publicKey.publicKey);
       if (present) {
@@ -37,19 +49,8 @@ export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptio
         return present;
       }
       if ((await devices.countLive()) >= maxDevices) throw new AppError("TooManyDevices");
-
-      const now = clock.now();
-      const device: Device = {
-        id: command.deviceId,
-        accountId: command.accountId,
-        publicKey: command.publicKey,
-        attributes: command.attributes,
-        createdAt: now,
-        lastUsedAt: now,
-        removedAt: null,
-      };
       if (!(await devices.insert(device))) throw new AppError("DeviceConflict");
-      await devices.publish({ type: "device-registered", device, occurredAt: now, requestId: command.requestId });
+      await devices.publish(registered);
       return device;
     });
   };
