@@ -26,7 +26,7 @@ export const PLACES: Readonly<Record<string, string | readonly string[]>> = {
   "auth/after RegisterKey": signUpStep("key.registerKey after"),
   "auth/before RegisterDevice": signUpStep("device.registerDevice before"),
   "auth/after RegisterDevice": signUpStep("device.registerDevice after"),
-  "auth/done": "auth/*: signUps.mark(RegisterDevice) after",
+  "auth/done": "auth/*: signUps.mark(*RegisterDevice) after",
   "auth/session begun": "auth/SignUp: sessions.begin after",
   "auth/request begun": "auth/RequestTwoFactor: signIns.begin after",
   "auth/request opened": "auth/RequestTwoFactor: device.openTwoFactor after",

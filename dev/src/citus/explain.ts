@@ -121,7 +121,43 @@ export async function explain(): Promise<number> {
     const number = { number: 1n, sessionId: first.id, limit: 5, openSince: now, unfrozenAt: undefined };
     const binding = { accountId, chainName: "flow", address: "0x1", serverKeyIndex: 1, serverKeyVersion: 1 };
 
+    const osAndModel = { osName: "", osVersion: "", deviceManufacturer: "", deviceModel: "" };
+    const attributes = { ...osAndModel, pushToken: "", name: "", lang: "", type: "mobile", sdkVersion: "" } as const;
+    const times = { createdAt: now, lastUsedAt: now };
+    const phone = { id: randomUUID(), accountId, publicKey, attributes, ...times, removedAt: null };
+    const keyPair = { type: "device", accountKey: publicKey, deviceKey: publicKey, keyIndex: 1 } as const;
+    const origin = { chainName: "flow", app, name: "", origin: "sign-up" } as const;
+    const only = { kind: "user", weight: 0, cloudAccountName: "", pendingUntil: null, alertAt: null } as const;
+    const registration = {
+      ...only,
+      id: randomUUID(),
+      accountId,
+      ...keyPair,
+      ...origin,
+      ...times,
+      revokedAt: null,
+    };
+    const profile = { issuer: "https://login.example", subject: randomUUID(), email: "", name: "", picture: "", app };
+    const signingUp = {
+      ...{ profile: { ...profile, authTime: now }, chainName: "flow", app, device: attributes },
+      ...{
+        accountKey: publicKey,
+        deviceKey: publicKey,
+        deviceId: phone.id,
+        newAccountId: accountId,
+        leaseUntil: later,
+      },
+      ...{ profileImageUrl: "", sessionId: randomUUID(), session: undefined, idempotency: undefined, now },
+      userKeyType: "device" as const,
+    };
+    const saga = { ...signingUp, accountId, createdAt: now, done: new Set<never>() };
+    const happened = { occurredAt: now, requestId: "" };
+
     const hot: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ["sign-up: lease", () => signUps.lease(signingUp, () => ({ kind: "begin" }))],
+      ["sign-up: mark", () => signUps.mark(saga, ["DeployAccount", "RegisterKey", "RegisterDevice"], now)],
+      ["sign-up: the key", () => keys.insertFirst({ type: "key-registered", registration, ...happened })],
+      ["sign-up: the device", () => devices.insertFirst({ type: "device-registered", device: phone, ...happened })],
       ["login: the account of an identity", () => signUps.accountOf("https://login.example", "a subject")],
       ["sign-in: count the address", () => count({ key: "challenge:127.0.0.1", points: 10, seconds: 60 })],
       ["sign-in: blocked keys", () => blockedKeys.blockedKeys(accountId, now)],

@@ -1,15 +1,20 @@
+import { type Queries, sql } from "@countersign/postgres";
 import type { Idempotency } from "../domain/idempotency.ts";
-import type { Prisma, UsedIdempotencyKey } from "./generated/client.ts";
 
-type Tx = Prisma.TransactionClient;
+interface Used {
+  accountId: string;
+  resultId: string | null;
+  fingerprint: string;
+}
 
 /** Returns the earlier use of a key, and whether that was for the same body; undefined where it is unused. */
 export async function findIdempotencyKey(
-  tx: Pick<Tx, "usedIdempotencyKey">,
+  tx: Queries,
   { id, fingerprint }: Idempotency,
-): Promise<(UsedIdempotencyKey & { sameBody: boolean }) | undefined> {
-  const used = await tx.usedIdempotencyKey.findUnique({ where: { id } });
-  return used ? { ...used, sameBody: used.fingerprint === fingerprint } : undefined;
+): Promise<(Used & { sameBody: boolean }) | undefined> {
+  const [used] = await tx.query<Used>(sql`
+    SELECT account_id AS "accountId", result_id AS "resultId", fingerprint FROM used_idempotency_key WHERE id = ${id}`);
+  return used && { ...used, sameBody: used.fingerprint === fingerprint };
 }
 
 /**
@@ -17,12 +22,13 @@ export async function findIdempotencyKey(
  * not ended.
  */
 export async function insertIdempotencyKey(
-  tx: Pick<Tx, "usedIdempotencyKey">,
-  idempotency: Idempotency,
+  tx: Queries,
+  { id, fingerprint }: Idempotency,
   use: { accountId: string; resultId?: string; now: Date },
 ): Promise<boolean> {
   const { accountId, resultId = null, now } = use;
-  const data = [{ ...idempotency, accountId, resultId, createdAt: now }];
-  const { count } = await tx.usedIdempotencyKey.createMany({ data, skipDuplicates: true });
+  const count = await tx.execute(sql`
+    INSERT INTO used_idempotency_key (id, fingerprint, account_id, result_id, created_at)
+    VALUES (${id}, ${fingerprint}, ${accountId}::uuid, ${resultId}::uuid, ${now}::timestamptz) ON CONFLICT DO NOTHING`);
   return count === 1;
 }

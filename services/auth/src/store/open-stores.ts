@@ -43,7 +43,7 @@ export async function openStores(runtime: ServiceRuntime, limits: AddressLimits)
     openSignUps: readOpenSignUps(postgres),
     sessions: asPort("sessions", postgresSessionStore(prisma, postgres)),
     signIns: asPort("signIns", prismaTwoFactorSignInStore(prisma)),
-    signUps: asPort("signUps", postgresSignUpStore(prisma, postgres), { mark: (_saga, step) => step }),
+    signUps: asPort("signUps", postgresSignUpStore(prisma, postgres), { mark: (_saga, steps) => steps.join() }),
     tokenKeys: asPort("tokenKeys", prismaTokenKeyStore(prisma)),
     identityKeys: asPort("identityKeys", prismaTokenKeyStore(prisma, "identityKey")),
     tokenState: asPort("tokenState", postgresTokenStateStore(postgres)),

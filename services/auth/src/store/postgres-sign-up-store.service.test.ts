@@ -73,11 +73,11 @@ describe("leases of sign-ups", () => {
     };
     const [one, other] = [await drive(), await drive()];
     expect(await open()).toEqual([["flow-counted", "deploying", 2]]);
-    await store().mark(one, "DeployAccount", now);
+    await store().mark(one, ["DeployAccount"], now);
     const states = await open();
     expect(states).toContainEqual(["flow-counted", "deploying", 1]);
     expect(states).toContainEqual(["flow-counted", "registering", 1]);
-    for (const step of SIGN_UP_STEPS) await store().mark(one, step, now);
+    await store().mark(one, SIGN_UP_STEPS, now);
     await store().giveUp(other);
     expect(await open()).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe("leases of sign-ups", () => {
     const first = await lease(command);
     if (first.kind !== "drive") throw new Error(first.kind);
     for (const step of SIGN_UP_STEPS)
-      await Promise.all([store().mark(first.saga, step, now), store().mark(first.saga, step, now)]);
+      await Promise.all([store().mark(first.saga, [step], now), store().mark(first.saga, [step], now)]);
     expect(await eventsOf(first.saga.accountId, "sign-up-completed")).toBe(1);
     expect((await lease(command)).kind).toBe("replay");
     const otherBody = { ...command, idempotency: { ...command.idempotency!, fingerprint: "f2" } };

@@ -1,4 +1,4 @@
-import { claimRows, type Postgres, sqlFile } from "@countersign/postgres";
+import { claimRows, type Postgres, type Queries, sql, sqlFile } from "@countersign/postgres";
 import { LRUCache } from "lru-cache";
 import type { IdentityStore } from "../domain/login.ts";
 import type {
@@ -10,11 +10,9 @@ import type {
   SignUpStore,
 } from "../domain/sign-up/sign-up-saga.ts";
 import { signUpCompletedRow } from "./events.ts";
-import type { Prisma, PrismaClient } from "./generated/client.ts";
+import type { PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
-import { toSaga } from "./rows.ts";
-
-type Tx = Prisma.TransactionClient;
+import { type SagaRow, toSaga } from "./rows.ts";
 
 const REMEMBERED_IDENTITIES = 50_000;
 const REMEMBERED_MS = 300_000;
@@ -25,78 +23,72 @@ export const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
  * Locks an identity's row, so that its requests come one after the other; where it is new, inserts the row.
  * Returns its account, and whether the row is new.
  */
-async function lockIdentity(tx: Tx, { profile, newAccountId, now }: LeaseSignUp) {
+async function lockIdentity(tx: Queries, { profile, newAccountId, now }: LeaseSignUp) {
   const { issuer, subject, email, name, picture } = profile;
   // An update whose condition fails still locks the row.
-  const inserted = await tx.$executeRaw`
+  const inserted = await tx.execute(sql`
     INSERT INTO identity (issuer, subject, account_id, email, name, picture, created_at)
     VALUES (${issuer}, ${subject}, ${newAccountId}::uuid, ${email}, ${name}, ${picture}, ${now})
-    ON CONFLICT (issuer, subject) DO UPDATE SET email = EXCLUDED.email WHERE false`;
-  const { accountId } = await tx.identity.findUniqueOrThrow({ where: { issuer_subject: { issuer, subject } } });
-  return { accountId, isNew: inserted === 1 };
+    ON CONFLICT (issuer, subject) DO UPDATE SET email = EXCLUDED.email WHERE false`);
+  if (inserted === 1) return { accountId: newAccountId, isNew: true };
+  const [known] = await tx.query<{ accountId: string }>(sql`
+    SELECT account_id AS "accountId" FROM identity WHERE issuer = ${issuer} AND subject = ${subject}`);
+  return { accountId: known!.accountId, isNew: false };
 }
 
+const findSignUp = sqlFile(new URL("../../sql/find-sign-up.sql", import.meta.url));
+
 async function findFacts(
-  tx: Tx,
+  tx: Queries,
   { chainName, idempotency }: LeaseSignUp,
   accountId: string | undefined,
 ): Promise<SignUpFacts> {
   const earlier = idempotency && (await findIdempotencyKey(tx, idempotency));
-  const row =
-    accountId !== undefined &&
-    (await tx.signUp.findUnique({ where: { accountId_chainName: { accountId, chainName } } }));
-  return { accountId, saga: row ? toSaga(row) : undefined, earlier };
+  const [row] = accountId === undefined ? [] : await tx.query<SagaRow>(findSignUp({ accountId, chainName }));
+  return { accountId, saga: row && toSaga(row), earlier };
 }
 
 /** Writes the saga that the decision leases. */
 async function writeSaga(
-  tx: Tx,
+  tx: Queries,
   command: LeaseSignUp,
   decision: Extract<SignUpDecision, { kind: "begin" | "resume" }>,
   accountId: string,
 ): Promise<SignUpSaga> {
-  const { chainName, app, accountKey, deviceKey, leaseUntil, now } = command;
+  const { chainName, app, accountKey, deviceKey, deviceId, sessionId, leaseUntil, now } = command;
   if (decision.kind === "resume") {
-    await tx.signUp.update({ where: { accountId_chainName: { accountId, chainName } }, data: { leaseUntil } });
+    await tx.execute(sql`
+      UPDATE sign_up SET lease_until = ${leaseUntil} WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName}`);
     return { ...decision.saga, leaseUntil };
   }
-  const row = await tx.signUp.create({
-    data: {
-      accountId,
-      chainName,
-      ...app,
-      userKeyType: command.userKeyType,
-      accountKeyAlgorithm: accountKey.algorithm,
-      accountKey: accountKey.publicKey,
-      deviceKeyAlgorithm: deviceKey.algorithm,
-      deviceKey: deviceKey.publicKey,
-      deviceAttributes: { ...command.device },
-      deviceId: command.deviceId,
-      sessionId: command.sessionId,
-      profileImageUrl: command.profileImageUrl,
-      leaseUntil,
-      createdAt: now,
-    },
-  });
-  return toSaga(row);
+  const { userKeyType, device, profileImageUrl } = command;
+  await tx.execute(sql`
+    INSERT INTO sign_up (account_id, chain_name, app_id, app_name, user_key_type, account_key_algorithm, account_key,
+      device_key_algorithm, device_key, device_attributes, device_id, session_id, profile_image_url, lease_until,
+      created_at)
+    VALUES (${accountId}::uuid, ${chainName}, ${app.appId}, ${app.appName}, ${userKeyType}, ${accountKey.algorithm},
+      ${accountKey.publicKey}, ${deviceKey.algorithm}, ${deviceKey.publicKey}, ${JSON.stringify(device)}::jsonb,
+      ${deviceId}::uuid, ${sessionId}::uuid, ${profileImageUrl}, ${leaseUntil}, ${now})`);
+  const given = { chainName, app, userKeyType, accountKey, deviceKey, device, deviceId, sessionId, profileImageUrl };
+  return { ...given, accountId, createdAt: now, done: new Set(), leaseUntil };
 }
 
-const markStep = sqlFile(new URL("../../sql/mark-sign-up-step.sql", import.meta.url));
+const markSteps = sqlFile(new URL("../../sql/mark-sign-up-steps.sql", import.meta.url));
 
-/** Keeps identities and sign-up sagas in Postgres. */
+/** Keeps identities and sign-up sagas in Postgres. Prisma is not used where every sign-up passes. */
 export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
   // An identity's account is written once. A person who was erased may sign up again, with another account.
   const accounts = new LRUCache<string, string>({ max: REMEMBERED_IDENTITIES, ttl: REMEMBERED_MS });
   return {
     lease: (command, decide) =>
-      prisma.$transaction(async (tx) => {
+      postgres.transaction(async (tx) => {
         const { idempotency, now } = command;
         const { accountId, isNew } = await lockIdentity(tx, command);
         const facts = await findFacts(tx, command, isNew ? undefined : accountId);
         const decision = decide(command, facts);
         if (decision.kind !== "begin" && decision.kind !== "resume") {
           const { issuer, subject } = command.profile;
-          if (isNew) await tx.identity.delete({ where: { issuer_subject: { issuer, subject } } });
+          if (isNew) await tx.execute(sql`DELETE FROM identity WHERE issuer = ${issuer} AND subject = ${subject}`);
           return decision;
         }
         const saga = await writeSaga(tx, command, decision, accountId);
@@ -106,12 +98,12 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
         return { kind: "drive", saga };
       }),
 
-    async mark(saga, step, now) {
+    async mark(saga, steps, now) {
       const { accountId, chainName } = saga;
-      const at = (each: SignUpStep) => (each === step ? now : null);
+      const at = (each: SignUpStep) => (steps.includes(each) ? now : null);
       const event = signUpCompletedRow(saga, now);
       await postgres.execute(
-        markStep({
+        markSteps({
           accountId,
           chainName,
           deployedAt: at("DeployAccount"),

@@ -45,7 +45,7 @@ async function signUp(complete = true, chain = chainName) {
     decideSignUp,
   );
   if (leased.kind !== "drive") throw new Error(leased.kind);
-  if (complete) for (const step of SIGN_UP_STEPS) await store.mark(leased.saga, step, now);
+  if (complete) await store.mark(leased.saga, SIGN_UP_STEPS, now);
   return leased.saga;
 }
 

@@ -1,3 +1,4 @@
+import { queriesIn } from "@countersign/postgres";
 import type { AttestationStore } from "../domain/attestation.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
@@ -11,8 +12,8 @@ const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
  */
 export const prismaAttestationStore = (prisma: PrismaClient): AttestationStore => ({
   async use(use, now) {
-    if (await insertIdempotencyKey(prisma, use, { accountId: NO_ACCOUNT, now })) return "first";
-    const earlier = await findIdempotencyKey(prisma, use);
+    if (await insertIdempotencyKey(queriesIn(prisma), use, { accountId: NO_ACCOUNT, now })) return "first";
+    const earlier = await findIdempotencyKey(queriesIn(prisma), use);
     return earlier?.sameBody ? "same" : "other";
   },
 });

@@ -30,11 +30,8 @@ async function endToken(tx: Tx, accountId: string, id: string): Promise<void> {
 
 /** Keeps sign-ins of new devices, in Postgres. */
 export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignInStore {
-  const replayOf = async (
-    tx: Pick<Tx, "usedIdempotencyKey" | "twoFactorSignIn">,
-    idempotency: { id: string; fingerprint: string },
-  ) => {
-    const earlier = await findIdempotencyKey(tx, idempotency);
+  const replayOf = async (tx: Tx, idempotency: { id: string; fingerprint: string }) => {
+    const earlier = await findIdempotencyKey(queriesIn(tx), idempotency);
     if (earlier === undefined) return undefined;
     const { sameBody, resultId } = earlier;
     const row = sameBody && resultId !== null && (await tx.twoFactorSignIn.findUnique({ where: { id: resultId } }));
@@ -49,7 +46,8 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
     begin: (signIn, idempotency) =>
       prisma.$transaction(async (tx) => {
         const { accountId, id: resultId, createdAt: now } = signIn;
-        const isRepeated = idempotency && !(await insertIdempotencyKey(tx, idempotency, { accountId, resultId, now }));
+        const use = { accountId, resultId, now };
+        const isRepeated = idempotency && !(await insertIdempotencyKey(queriesIn(tx), idempotency, use));
         if (isRepeated) return (await replayOf(tx, idempotency)) ?? { kind: "idempotency-key-reused" as const };
         await insert(tx, signIn);
         return { kind: "begun" as const, signIn };

@@ -21,9 +21,12 @@ const STEP_COLUMNS = {
   DeployAccount: "deployedAt",
   RegisterKey: "keyRegisteredAt",
   RegisterDevice: "deviceRegisteredAt",
-} as const satisfies Record<SignUpStep, keyof SignUpRow>;
+} as const satisfies Record<SignUpStep, keyof SagaRow>;
 
-export function toSaga(row: SignUpRow): SignUpSaga {
+/** A sign-up without its end. */
+export type SagaRow = Omit<SignUpRow, "completedAt">;
+
+export function toSaga(row: SagaRow): SignUpSaga {
   const steps = Object.entries(STEP_COLUMNS) as [SignUpStep, (typeof STEP_COLUMNS)[SignUpStep]][];
   return {
     accountId: row.accountId,

@@ -30,7 +30,12 @@ describe("resuming a sign-up", () => {
       registerKey: async () => void calls.push("key"),
       registerDevice: async () => void calls.push("device"),
     };
-    const run = resumeSignUp({ admin, steps, clock, mark: async (_saga, step) => void calls.push(`${step} done`) });
+    const run = resumeSignUp({
+      admin,
+      steps,
+      clock,
+      mark: async (_saga, taken) => void calls.push(`${taken.at(-1)} done`),
+    });
     return { effect: await run(by, of, context), calls };
   };
 

@@ -62,9 +62,9 @@ export interface SignUpSteps<Answer extends Deployed> {
 }
 
 /**
- * Records a step as done; the mark that completes the saga also emits sign-up-completed, in the same commit.
+ * Records steps as done; the mark that completes the saga also emits sign-up-completed, in the same commit.
  */
-export type MarkStep = (saga: SignUpSaga, step: SignUpStep, now: Date) => Promise<void>;
+export type MarkStep = (saga: SignUpSaga, steps: readonly SignUpStep[], now: Date) => Promise<void>;
 
 /** A request to begin or to continue a sign-up; `leaseUntil` is the end of the request's lease. */
 export interface LeaseSignUp extends Omit<SignUpSaga, "accountId" | "createdAt" | "done" | "sessionId"> {
@@ -133,7 +133,8 @@ export interface SignUpStore {
 /**
  * Drives a saga as far as possible. Steps that are done are skipped, except for the deployment, whose answer
  * has its status. A chain that takes longer than `waitMs` does not hold up key and device; the runner
- * continues later. Several callers may drive one saga at once: each step and each mark is idempotent.
+ * continues later. The steps that were taken are marked together, also where the next one fails. Several
+ * callers may drive one saga at once: each step and each mark is idempotent.
  * Errors: DeploymentFailed; those of DeployAccount, RegisterKey and RegisterDevice.
  */
 export async function driveSignUp<Answer extends Deployed>(
@@ -143,14 +144,19 @@ export async function driveSignUp<Answer extends Deployed>(
   const { steps, mark, now, waitMs, keepFailed, context } = options;
   const deployment = await steps.deployAccount(saga, { waitMs, keepFailed }, context);
   if (deployment.status === "failed") throw new AppError("DeploymentFailed");
-  if (deployment.status === "deployed" && !saga.done.has("DeployAccount")) await mark(saga, "DeployAccount", now());
-  if (!saga.done.has("RegisterKey")) {
-    await steps.registerKey(saga, context);
-    await mark(saga, "RegisterKey", now());
-  }
-  if (!saga.done.has("RegisterDevice")) {
-    await steps.registerDevice(saga, context);
-    await mark(saga, "RegisterDevice", now());
+  const taken: SignUpStep[] = [];
+  try {
+    if (deployment.status === "deployed" && !saga.done.has("DeployAccount")) taken.push("DeployAccount");
+    if (!saga.done.has("RegisterKey")) {
+      await steps.registerKey(saga, context);
+      taken.push("RegisterKey");
+    }
+    if (!saga.done.has("RegisterDevice")) {
+      await steps.registerDevice(saga, context);
+      taken.push("RegisterDevice");
+    }
+  } finally {
+    if (taken.length > 0) await mark(saga, taken, now());
   }
   return deployment;
 }

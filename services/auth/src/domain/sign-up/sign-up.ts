@@ -59,8 +59,8 @@ export const SAGA_LEASE_MS = 30_000;
  * request gets new tokens of it until one was refreshed or it has ended, then AccountExists. A copy of a
  * request that arrives late ends no session that the device has begun since the sign-up's first request.
  * Writes: what a login code was exchanged for; the use of the attestation; identity, saga and use of the
- * Idempotency-Key in one commit; a mark after each step, or `giveUp` where the chain refused the deployment;
- * the session.
+ * Idempotency-Key in one commit; one mark of the steps that were taken, or `giveUp` where the chain refused
+ * the deployment; the session.
  * Crash: after the lease has ended, `finishAbandonedSignUps` of any replica drives the steps that are left.
  * It opens no session: the person repeats the request or signs in.
  * Race: the store takes one request of an identity at a time. The first one fixes the keys; a request with

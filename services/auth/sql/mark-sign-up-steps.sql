@@ -1,5 +1,5 @@
--- The step of a sign-up, and with the last one the end and its event. The row is locked first, so that of two
--- steps at once one sees the other.
+-- Steps of a sign-up, and with the last one the end and its event. The row is locked first, so that of two
+-- marks at once one sees the other.
 WITH held AS (
   SELECT account_id, chain_name, completed_at,
     coalesce(deployed_at, :deployedAt::timestamptz) AS deployed_at,
