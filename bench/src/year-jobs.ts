@@ -4,7 +4,7 @@ import type { Postgres } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import { deleteExpiredRows as deleteOfAccount } from "../../services/account/src/store/delete-expired-rows.ts";
 import { PrismaClient as AccountPrisma } from "../../services/account/src/store/generated/client.ts";
-import { prismaCreationStore } from "../../services/account/src/store/prisma-creation-store.ts";
+import { postgresCreationStore } from "../../services/account/src/store/postgres-creation-store.ts";
 import { prismaServerKeyRotationStore } from "../../services/account/src/store/prisma-server-key-rotation-store.ts";
 import { finishAbandonedSignUps } from "../../services/auth/src/jobs/finish-abandoned-sign-ups.ts";
 import { deleteExpiredRows as deleteOfAuth } from "../../services/auth/src/store/delete-expired-rows.ts";
@@ -92,7 +92,7 @@ export function createYearJobs(databases: Databases, clock: Clock, note: (ms: nu
   const deliveries = prismaDeliveryStore(prisma.device);
   const keyAdditions = { prepare: unexpected, submit: unexpected, reconcile: unexpected, verify: unexpected };
   const keys = postgresKeyStore(prisma.key, postgres.key);
-  const creations = prismaCreationStore(prisma.account, { transactionUrl: unexpected });
+  const creations = postgresCreationStore(postgres.account, { transactionUrl: unexpected });
   const rotations = prismaServerKeyRotationStore(prisma.account);
   const settlements = prismaSettlementStore(prisma.signer);
   const abandoned = finishAbandonedSignUps({ store: signUps, steps, clock, logger });

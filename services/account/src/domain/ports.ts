@@ -19,10 +19,10 @@ export interface QueueDeployment extends AccountOnChain {
 export interface AccountStore {
   find(accountId: string, chainName: string): Promise<AccountDeployment | undefined>;
   /**
-   * Creates account and deployment where they are missing, queues a failed one again unless `keepFailed` is
-   * set, and returns the present state.
+   * Creates account and deployment where they are missing, and queues a failed one again unless `keepFailed`
+   * is set. Returns the present state; undefined where this call has queued it.
    */
-  queue(deployment: QueueDeployment, now: Date): Promise<AccountDeployment>;
+  queue(deployment: QueueDeployment, now: Date): Promise<AccountDeployment | undefined>;
   /** Gives a deployment up unless it is, or was, in a transaction that may be on chain. Returns its state. */
   cancel(deployment: Omit<QueueDeployment, "profileImageUrl" | "keepFailed">, now: Date): Promise<DeploymentState>;
   /** Replaces the account's parents; where they change, updatedAt moves and the event commits with them. */

@@ -49,6 +49,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
   const perChain = new Map<string, number>();
   const run = asOperation("creation", createAccounts({ ...options, owner, pause }));
   let woken = Promise.withResolvers<void>();
+  let takesOverAt = 0;
 
   const lease = () => {
     const now = clock.now();
@@ -106,6 +107,9 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
         start(creation);
       }
     }
+    // Leases end by time: a deployment that is queued ends none.
+    if (performance.now() < takesOverAt) return;
+    takesOverAt = performance.now() + IDLE_MS;
     for (let left = parallel; left > 0; left--) {
       const abandoned = await store.takeOver(lease());
       if (!abandoned) return;

@@ -7,7 +7,7 @@ import { postgresChainReadings } from "./chain-readings.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
-import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
+import { ensureProposalKeys, postgresCreationStore } from "./postgres-creation-store.ts";
 import { prismaKeyAdditionStore } from "./prisma-key-addition-store.ts";
 import { prismaKeyWatchStore } from "./prisma-key-watch-store.ts";
 import { prismaServerKeyRotationStore } from "./prisma-server-key-rotation-store.ts";
@@ -45,7 +45,7 @@ export async function openStores(
     },
     erasePerson: erasePerson(postgres),
     additions: asPort("additions", prismaKeyAdditionStore(prisma)),
-    creations: asPort("creations", prismaCreationStore(prisma, { transactionUrl, firstKeyId })),
+    creations: asPort("creations", postgresCreationStore(postgres, { transactionUrl, firstKeyId })),
     keyWatch: asPort("keyWatch", prismaKeyWatchStore(prisma), {
       advance: (_chain, _heights, { changed, alerts }) =>
         [changed.size > 0 && "changes", alerts.length > 0 && "alerts"].filter(Boolean).join(", "),

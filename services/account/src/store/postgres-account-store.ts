@@ -84,7 +84,7 @@ export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): 
 
     async queue({ accountId, chainName, userKey, profileImageUrl, keepFailed = false }, now) {
       const trace = activeTrace();
-      await postgres.execute(
+      const queued = await postgres.execute(
         queueStatement({
           accountId,
           chainName,
@@ -97,7 +97,7 @@ export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): 
           traceparent: trace === undefined ? "" : formatTraceParent(trace),
         }),
       );
-      return (await find(accountId, chainName))!;
+      return queued === 1 ? undefined : (await find(accountId, chainName))!;
     },
 
     async cancel({ accountId, chainName, userKey: { algorithm, publicKey } }, now) {

@@ -5,7 +5,7 @@ import { openPostgres, type Postgres } from "@countersign/postgres";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
-import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
+import { ensureProposalKeys, postgresCreationStore } from "./postgres-creation-store.ts";
 import { restoreAccounts, rewindHeights } from "./restore-accounts.ts";
 
 const clock = new FixedClock("2026-11-20T10:00:00Z");
@@ -50,7 +50,7 @@ const onChain = ({ accountId, userKey }: ReturnType<typeof newDeployment>) => {
   };
 };
 const accounts = () => postgresAccountStore(prisma, postgres);
-const creations = () => prismaCreationStore(prisma, { transactionUrl: () => "" });
+const creations = () => postgresCreationStore(postgres, { transactionUrl: () => "" });
 const lease = () => ({ owner: uuidv4(), now: clock.now(), until: new Date(clock.now().getTime() + 15_000) });
 const restoring = (found: readonly ReturnType<typeof onChain>[]) =>
   prisma.$transaction((tx) => restoreAccounts(tx, found, { chainName, evmChainId: 646, now: clock.now() }));
@@ -65,7 +65,7 @@ it("an account that is on chain is not created again, whether its sign-up was lo
   expect(await restoring(all)).toEqual({ added: 0, requeued: 0 });
   for (const command of [lost, assigned, waiting]) {
     // auth's sign-up goes on: the request that would create it.
-    const { account, deployment } = await accounts().queue(command, clock.now());
+    const { account, deployment } = (await accounts().queue(command, clock.now()))!;
     expect([deployment?.state, account.addresses.length]).toEqual(["deployed", 2]);
   }
   expect(await creations().assign(chainName, lease())).toBeUndefined();

@@ -7,7 +7,7 @@ import type { Creation } from "../domain/creations/creation.ts";
 import { postgresChainReadings } from "./chain-readings.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
-import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
+import { ensureProposalKeys, postgresCreationStore } from "./postgres-creation-store.ts";
 
 const clock = new FixedClock("2026-11-20T10:00:00Z");
 const chainName = "flow-emulator";
@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 
 const accounts = () => postgresAccountStore(prisma, postgres);
-const creations = () => prismaCreationStore(prisma, { transactionUrl: () => "" });
+const creations = () => postgresCreationStore(postgres, { transactionUrl: () => "" });
 const newDeployment = () => ({
   accountId: uuidv7(clock),
   chainName,
@@ -48,10 +48,10 @@ describe("deployments", () => {
   it("queued twice at once are one; another key changes nothing", async () => {
     const command = newDeployment();
     const other = { ...command, userKey: generateKeyPair().publicKey };
-    await accounts().queue(command, clock.now());
+    expect(await accounts().queue(command, clock.now())).toBeUndefined();
     const answers = await Promise.all([command, command, other].map((each) => accounts().queue(each, clock.now())));
-    for (const { deployment } of answers)
-      expect(deployment).toMatchObject({ state: "queued", userKey: command.userKey });
+    for (const answer of answers)
+      expect(answer?.deployment).toMatchObject({ state: "queued", userKey: command.userKey });
   });
 
   it.each([
@@ -65,15 +65,15 @@ describe("deployments", () => {
     await accounts().queue(command, clock.now());
     await prisma.deployment.updateMany({ where: { accountId: command.accountId }, data: { state } });
     expect(await accounts().cancel(command, clock.now())).toBe(after);
-    const { deployment } = await accounts().queue(command, clock.now());
-    expect(deployment?.state).toBe(after);
+    const found = await accounts().queue(command, clock.now());
+    expect(found?.deployment?.state).toBe(after);
     expect(await creations().assign(chainName, lease())).toBeUndefined();
   });
 
   it("that nobody asked for yet is cancelled too: a request may be on its way", async () => {
     const command = newDeployment();
     expect(await accounts().cancel(command, clock.now())).toBe("cancelled");
-    expect((await accounts().queue(command, clock.now())).deployment?.state).toBe("cancelled");
+    expect((await accounts().queue(command, clock.now()))?.deployment?.state).toBe("cancelled");
   });
 
   it("is assigned or cancelled at once, never both", async () => {
@@ -229,7 +229,7 @@ describe("creations", () => {
     const { userKey } = found!.deployment!;
     const unchanged = { accountId: accountId!, chainName, userKey, profileImageUrl: "", keepFailed: true };
     const kept = await accounts().queue(unchanged, clock.now());
-    expect(kept.deployment).toMatchObject({ state: "failed", lastError: "bad key" });
+    expect(kept?.deployment).toMatchObject({ state: "failed", lastError: "bad key" });
     await accounts().queue({ accountId: accountId!, chainName, userKey, profileImageUrl: "" }, clock.now());
     expect(await stateOf(accountId!)).toBe("queued");
   });

@@ -39,10 +39,11 @@ export const deployAccount =
       });
     }
     let current = await store.queue(command, clock.now());
-    if (!current.deployment || !samePublicKey(current.deployment.userKey, userKey)) throw new AppError("AccountExists");
+    if (current && !(current.deployment && samePublicKey(current.deployment.userKey, userKey)))
+      throw new AppError("AccountExists");
 
     const end = clock.now().getTime() + command.waitMs;
-    const isUnderWay = () => current.deployment?.state === "queued" || current.deployment?.state === "assigned";
+    const isUnderWay = () => !current || ["queued", "assigned"].includes(current.deployment?.state ?? "");
     if (isUnderWay()) wakeRunner();
     while (isUnderWay() && !signal.aborted) {
       const left = end - clock.now().getTime();
@@ -50,5 +51,5 @@ export const deployAccount =
       await waitForEnd(command, left, signal);
       current = (await store.find(accountId, chainName)) ?? current;
     }
-    return current;
+    return current ?? (await store.find(accountId, chainName))!;
   };
