@@ -88,11 +88,16 @@ export interface AccessApi {
    */
   transaction(id: string, signal?: AbortSignal): Promise<ChainTransaction>;
   /**
-   * The result, or undefined while the node does not know the id.
+   * The result, or undefined while the node does not know the id. With `eventTypes` it has events of these
+   * types only: reading those of a large transaction takes milliseconds.
    * @example
    * const status = (await access.transactionResult(transactionId(transaction)))?.status ?? "Unknown";
    */
-  transactionResult(id: string, signal?: AbortSignal): Promise<TransactionResult | undefined>;
+  transactionResult(
+    id: string,
+    signal?: AbortSignal,
+    eventTypes?: readonly string[],
+  ): Promise<TransactionResult | undefined>;
   /**
    * Polls until the transaction is sealed or expired; the caller's signal ends it. `onExecuted` is called
    * once with the result as soon as there is one, which on most networks is seconds before the seal.
@@ -228,9 +233,9 @@ export function createAccessApi({
 
     transaction: (id, signal) => request(`/v1/transactions/${id}`, readTransaction, signal),
 
-    async transactionResult(id, signal) {
+    async transactionResult(id, signal, eventTypes) {
       try {
-        return await request(`/v1/transaction_results/${id}`, readResult, signal);
+        return await request(`/v1/transaction_results/${id}`, (body) => readResult(body, eventTypes), signal);
       } catch (error) {
         if (error instanceof AccessApiError && error.status === 404) return undefined;
         throw error;

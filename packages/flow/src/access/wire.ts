@@ -95,8 +95,9 @@ function readEvent(value: unknown): ChainEvent {
 }
 
 /** Undefined where the node does not know the transaction: the emulator answers so. */
-export function readResult(body: unknown): TransactionResult | undefined {
+export function readResult(body: unknown, eventTypes?: readonly string[]): TransactionResult | undefined {
   const result = object(body, "result");
+  const isWanted = (event: unknown) => eventTypes?.includes(string(object(event, "event").type, "type")) ?? true;
   const status = string(result.status ?? "", "status");
   if (status === "" || status === "Unknown") return undefined;
   return {
@@ -104,7 +105,9 @@ export function readResult(body: unknown): TransactionResult | undefined {
     statusCode: typeof result.status_code === "number" ? result.status_code : fail("status_code"),
     errorMessage: string(result.error_message ?? "", "error_message"),
     blockId: string(result.block_id ?? "", "block_id"),
-    events: array(result.events ?? [], "events").map(readEvent),
+    events: array(result.events ?? [], "events")
+      .filter(isWanted)
+      .map(readEvent),
   };
 }
 

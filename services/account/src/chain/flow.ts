@@ -27,6 +27,7 @@ import { paidTransactions } from "./fee-events.ts";
 /** A reference block may be 600 blocks old; the margin is for a node that lags behind. */
 const MAX_REFERENCE_AGE = 650n;
 const EVENT_BLOCKS = 250n;
+const KEY_ADDED = "flow.AccountKeyAdded";
 /** FVM error 1007: the sequence number is not the key's. */
 const WRONG_SEQUENCE = /error code:? ?1007/i;
 
@@ -57,7 +58,7 @@ export function createFlowChain(
     submit: async (transaction, signal) => void (await access.submit(transaction, signal)),
 
     async outcome(id, signal) {
-      const result = await access.transactionResult(id, signal);
+      const result = await access.transactionResult(id, signal, [KEY_ADDED]);
       if (!result) return { status: "unknown" };
       if (result.status === "Expired") return { status: "expired" };
       if (result.status !== "Sealed") return { status: "pending" };
@@ -71,7 +72,7 @@ export function createFlowChain(
       const found: DeployedAccount[] = [];
       for (let start = from; start <= to; start += EVENT_BLOCKS) {
         const end = start + EVENT_BLOCKS - 1n;
-        const events = await access.events("flow.AccountKeyAdded", start, end < to ? end : to, signal);
+        const events = await access.events(KEY_ADDED, start, end < to ? end : to, signal);
         found.push(...deployedAccounts(events).filter((account) => serverKeys.includes(account.serverKey)));
       }
       return found;

@@ -168,7 +168,7 @@ describe("a creation", () => {
       // Reference block, then a look when the id is unknown: far too old.
       heights: [100n, 900n, 900n],
     });
-    expect(log).toEqual(["sign", "commit", "replace", "sign", "commit", "sealed"]);
+    expect(log).toEqual(["sign", "commit", "submit", "replace", "sign", "commit", "submit", "sealed"]);
     expect(signedWith).toEqual([5n, 5n]);
   });
 
@@ -180,7 +180,7 @@ describe("a creation", () => {
       heights: [100n, 900n, 900n],
       versions: [1, 2, 3],
     });
-    expect(log).toEqual(["sign", "commit", "replace", "sign", "commit", "sealed"]);
+    expect(log).toEqual(["sign", "commit", "submit", "replace", "sign", "commit", "submit", "sealed"]);
     expect([committedWith, new Set(boundWith)]).toEqual([[1, 2], new Set([2])]);
     // After a crash it is the version that was committed.
     const taken = await play({ outcomes: [sealedOutcome], versions: [3] }, { ...signedLongAgo, serverKeyVersion: 2 });
@@ -267,6 +267,7 @@ describe("a creation", () => {
     expect((await play({ outcomes: [sealedOutcome], leaseLostAt: "sealed" })).log).toEqual([
       "sign",
       "commit",
+      "submit",
       "sealed",
     ]);
   });

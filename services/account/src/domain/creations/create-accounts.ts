@@ -143,9 +143,9 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     creation: Creation,
     chain: Chain,
     signed: SignedCreation,
+    submittedAt: number,
     signal: AbortSignal,
   ): Promise<boolean> {
-    let submittedAt = Number.NEGATIVE_INFINITY;
     for (let wait = POLL_MS; ; wait = Math.min(wait * 1.5, MAX_POLL_MS)) {
       signal.throwIfAborted();
       const outcome = await chain.outcome(signed.transactionId, signal);
@@ -176,6 +176,8 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       let current = creation;
       for (;;) {
         let signed = committed(current);
+        // The node may know bytes that were committed before, and is asked first.
+        let submittedAt = Number.NEGATIVE_INFINITY;
         if (!signed) {
           try {
             signed = await sign(current, chain, signal);
@@ -186,8 +188,10 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
             throw error;
           }
           held(await store.signed(current.id, owner, signed));
+          await chain.submit(signed.transaction, signal);
+          submittedAt = clock.now().getTime();
         }
-        if (await watch(current, chain, signed, signal)) return;
+        if (await watch(current, chain, signed, submittedAt, signal)) return;
         current = { ...current, state: "assigned", transaction: undefined, sequenceNumber: signed.sequenceNumber };
       }
     } catch (error) {
