@@ -6,13 +6,13 @@ import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAuditStore } from "./postgres-audit-store.ts";
 import { postgresBindingStore } from "./postgres-binding-store.ts";
+import { postgresSignedCreations } from "./postgres-signed-creations.ts";
 import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
 import { commonBudgetUse } from "./prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./prisma-checkpoint-store.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";
 import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { prismaSettlementStore } from "./prisma-settlement-store.ts";
-import { prismaSignedCreations } from "./prisma-signed-creations.ts";
 import { prismaSignedTemplates } from "./prisma-signed-templates.ts";
 import { prismaTimeLockStore } from "./prisma-time-lock-store.ts";
 
@@ -40,7 +40,7 @@ export async function openStores(runtime: ServiceRuntime, chains: { keys(): Iter
     recoveryKeys: prismaRecoveryKeys(prisma),
     revokedKeys: prismaRevokedKeys(prisma),
     signedTemplates: prismaSignedTemplates(prisma),
-    signedCreations: asPort("signedCreations", prismaSignedCreations(prisma)),
+    signedCreations: asPort("signedCreations", postgresSignedCreations(postgres)),
     timeLocks: asPort("timeLocks", prismaTimeLockStore(prisma)),
     reservations: asPort("reservations", prismaSettlementStore(prisma), {
       settle: (_chain, executed) => (executed.length > 0 ? "paid" : ""),

@@ -7,14 +7,14 @@ import type { ChainPolicy } from "../policy/chain.ts";
 import { beginRotation, bound, chainName, newAddress, someBinding } from "../testing/binding-fixture.ts";
 import { clock, databases, postgres, prisma } from "../testing/store-fixture.ts";
 import { postgresBindingStore } from "./postgres-binding-store.ts";
-import { prismaSignedCreations } from "./prisma-signed-creations.ts";
+import { postgresSignedCreations } from "./postgres-signed-creations.ts";
 
 describe("bindings", () => {
   const policy = {
     paymaster: { address: "f3fcd2c1a78f5eee" },
     creator: { address: "e03daebed8ca0615" },
   } as ChainPolicy;
-  const signedCreations = () => prismaSignedCreations(prisma);
+  const signedCreations = () => postgresSignedCreations(postgres);
   const userKey = generateKeyPair().publicKey;
   const creationSigned = (on: string, accountIds: readonly string[], serverKeyVersion: number) => {
     const accounts = accountIds.map((accountId) => ({ accountId, userKey }));

@@ -79,9 +79,10 @@ export function postgresBindingStore(postgres: Postgres, reads = postgres): Post
    * bindings are. False where another account has it.
    */
   const takeAddress = async ({ accountId, chainName, address }: Binding): Promise<boolean> => {
-    await postgres.execute(sql`
+    const taken = await postgres.execute(sql`
       INSERT INTO bound_address (chain_name, address, account_id) VALUES (${chainName}, ${address}, ${accountId}::uuid)
       ON CONFLICT DO NOTHING`);
+    if (taken === 1) return true;
     const [holder] = await postgres.query<{ account_id: string }>(sql`
       SELECT account_id FROM bound_address WHERE chain_name = ${chainName} AND address = ${address}`);
     return holder!.account_id === accountId;

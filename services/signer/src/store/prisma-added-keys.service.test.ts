@@ -2,9 +2,9 @@ import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeAll, expect, it } from "vitest";
 import type { KeyAddition } from "../policy/effects.ts";
-import { clock, prisma, replicas } from "../testing/store-fixture.ts";
+import { clock, postgres, prisma, replicas } from "../testing/store-fixture.ts";
+import { postgresSignedCreations } from "./postgres-signed-creations.ts";
 import { prismaAddedKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
-import { prismaSignedCreations } from "./prisma-signed-creations.ts";
 
 let one: ReturnType<typeof prismaAddedKeys>;
 let other: ReturnType<typeof prismaAddedKeys>;
@@ -54,7 +54,7 @@ it("keeps what the creation and a recovery key have put there, and its negation 
   const { accountId, chainName } = account;
   const accounts = [{ accountId, userKey: first }];
   const create = (seconds: number) =>
-    prismaSignedCreations(prisma).record({ chainName, serverKeyVersion: 1, accounts }, at(seconds));
+    postgresSignedCreations(postgres).record({ chainName, serverKeyVersion: 1, accounts }, at(seconds));
   await create(0);
   await create(5);
   await one.record(account, { key: recovered, ...adding(1) }, at(1));

@@ -6,7 +6,7 @@ import type { KeySource } from "../policy/user-keys.ts";
 import type { Prisma } from "./generated/client.ts";
 
 /** Returns the x of a key: a key and its negation have one holder, and one x. */
-const xOf = (publicKey: string): string => publicKey.slice(0, 64);
+export const xOf = (publicKey: string): string => publicKey.slice(0, 64);
 
 interface Row {
   publicKey: string;
@@ -16,17 +16,6 @@ interface Row {
   signedAt: Date;
   revoked: boolean;
 }
-
-/** Returns the user keys of new accounts as rows; a key that is known already stays unchanged. */
-export const creationRows = (
-  chainName: string,
-  accounts: readonly { readonly accountId: string; readonly userKey: PublicKey }[],
-  now: Date,
-): Prisma.AddedKeyCreateManyInput[] =>
-  accounts.map(({ accountId, userKey: { publicKey, algorithm } }) => ({
-    ...{ accountId, chainName, keyX: xOf(publicKey), publicKey, algorithm },
-    ...{ source: "creation", firstSignedAt: now, signedAt: now },
-  }));
 
 const recordStatement = sqlFile(new URL("../../sql/record-added-key.sql", import.meta.url));
 

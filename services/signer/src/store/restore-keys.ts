@@ -3,16 +3,16 @@ import { type Postgres, sql } from "@countersign/postgres";
 import type { ChainLine, Found } from "@countersign/runtime";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { postgresBindingStore } from "./postgres-binding-store.ts";
+import { postgresSignedCreations } from "./postgres-signed-creations.ts";
 import { prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
-import { prismaSignedCreations } from "./prisma-signed-creations.ts";
 
 type Changed = Extract<ChainLine, { kind: "keys" }> & { accountId: string };
 
 /** Records an account that is on chain as created and bound; false where another account has its address. */
-export async function restoreBinding(prisma: PrismaClient, postgres: Postgres, found: Found, now: Date) {
+export async function restoreBinding(postgres: Postgres, found: Found, now: Date) {
   const { accountId, chainName, address, serverKeyIndex, serverKeyVersion, userKey } = found;
   const accounts = [{ accountId, userKey }];
-  await prismaSignedCreations(prisma).record({ chainName, serverKeyVersion, accounts }, now);
+  await postgresSignedCreations(postgres).record({ chainName, serverKeyVersion, accounts }, now);
   const binding = { accountId, chainName, address, serverKeyIndex, serverKeyVersion };
   const present = await postgresBindingStore(postgres).insert(binding, { now, requestId: "" });
   return present?.address === address;
