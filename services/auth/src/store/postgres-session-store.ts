@@ -129,15 +129,18 @@ function sessionUpdater(postgres: Postgres): (update: SessionUpdate) => Promise<
   );
 }
 
-/** Returns whether the session's device has begun another one of its app since the request for this one. */
-async function hasBegunSince(tx: Queries, session: Session, { at, bySession }: SessionRequest): Promise<boolean> {
+/**
+ * Returns whether a session has begun, and whether its device has begun another one since the request for it.
+ */
+async function begunSessions(tx: Queries, session: Session, asked: SessionRequest | undefined) {
   const { accountId, app, deviceKey } = session;
-  const later = await tx.query(sql`
-    SELECT 1 FROM session
-    WHERE account_id = ${accountId}::uuid AND app_id = ${app.appId} AND created_at > ${at}::timestamptz
-      AND device_key = ${deviceKey.publicKey} AND device_key_algorithm = ${deviceKey.algorithm}
-      AND id IS DISTINCT FROM ${bySession ?? null}::uuid LIMIT 1`);
-  return later.length > 0;
+  const begun = await tx.query<{ id: string }>(sql`
+    SELECT id FROM session
+    WHERE account_id = ${accountId}::uuid AND (id = ${session.id}::uuid
+      OR app_id = ${app.appId} AND created_at > ${asked?.at ?? null}::timestamptz
+        AND device_key = ${deviceKey.publicKey} AND device_key_algorithm = ${deviceKey.algorithm}
+        AND id IS DISTINCT FROM ${asked?.bySession ?? null}::uuid)`);
+  return { itself: begun.some(({ id }) => id === session.id), anotherSince: begun.some(({ id }) => id !== session.id) };
 }
 
 /** Keeps sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
@@ -147,13 +150,15 @@ export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): 
     begin: (session, requestId, asked) =>
       postgres.transaction(async (tx) => {
         await lockAccess(tx, session.accountId);
-        const earlier = await tx.query(sql`
-          SELECT id FROM session WHERE account_id = ${session.accountId}::uuid AND id = ${session.id}::uuid FOR UPDATE`);
-        if (earlier.length === 0) {
-          if (asked && (await hasBegunSince(tx, session, asked))) return undefined;
+        const begun = await begunSessions(tx, session, asked);
+        if (!begun.itself) {
+          if (begun.anotherSince) return undefined;
           await beginSessionIn(tx, session, requestId);
           return session;
         }
+        // A refresh may hold it: lockSessions leaves out what is locked.
+        await tx.execute(sql`
+          SELECT FROM session WHERE account_id = ${session.accountId}::uuid AND id = ${session.id}::uuid FOR UPDATE`);
         const [live] = await tx.query<SessionRow>(lockSessions({ ids: [session.id], accountIds: [session.accountId] }));
         return live && toSession(live);
       }),
