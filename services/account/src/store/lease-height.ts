@@ -1,46 +1,47 @@
+import type { Queries } from "@countersign/postgres";
 import type { Lease } from "../domain/ports.ts";
-import { Prisma, type PrismaClient } from "./generated/client.ts";
 
-type HeightTable = "key_watch" | "budget_settlement";
+/** Returns the statements about a table of heights. */
+export function heightsIn(table: "key_watch" | "budget_settlement") {
+  const statement = (name: string, text: string, values: readonly unknown[]) => ({
+    name: `${name} of ${table}`,
+    text: text.replace("TABLE", table),
+    values,
+  });
+  return {
+    /**
+     * Returns whether a replica has a chain's lease, or nobody has it. By the database's clock: those of
+     * replicas may differ by more than a lease lasts.
+     */
+    async mayLease(on: Queries, chainName: string, { owner }: Lease): Promise<boolean> {
+      const text = "SELECT 1 FROM TABLE WHERE chain_name = $1 AND lease_owner <> $2::uuid AND lease_until >= now()";
+      return (await on.query(statement("others' leases", text, [chainName, owner]))).length === 0;
+    },
 
-/**
- * Returns whether a replica has a chain's lease in a table of heights, or nobody has it. By the database's
- * clock: those of replicas may differ by more than a lease lasts.
- */
-export async function mayLeaseHeight(
-  prisma: PrismaClient,
-  table: HeightTable,
-  chainName: string,
-  { owner }: Lease,
-): Promise<boolean> {
-  const others = await prisma.$queryRaw<unknown[]>`
-    SELECT 1 FROM ${Prisma.raw(table)}
-    WHERE chain_name = ${chainName} AND lease_owner <> ${owner}::uuid AND lease_until >= now()`;
-  return others.length === 0;
-}
+    /**
+     * Takes or renews a chain's lease and returns the height; undefined while another replica has it. A new
+     * chain begins at `begin`.
+     */
+    async lease(on: Queries, chainName: string, { owner, now, until }: Lease, begin: bigint) {
+      const values = [chainName, owner, until.getTime() - now.getTime()];
+      // Not one statement with ON CONFLICT: on a database of several nodes that cannot compare with now().
+      const renew = `
+        UPDATE TABLE SET lease_owner = $2::uuid, lease_until = now() + $3::int * interval '1 millisecond'
+        WHERE chain_name = $1 AND (lease_owner = $2::uuid OR lease_until < now()) RETURNING height`;
+      const [held] = await on.query<{ height: bigint }>(statement("renewal", renew, values));
+      if (held) return held.height;
+      const insert = `
+        INSERT INTO TABLE (chain_name, lease_owner, lease_until, height)
+        VALUES ($1, $2::uuid, now() + $3::int * interval '1 millisecond', $4::int8)
+        ON CONFLICT (chain_name) DO NOTHING RETURNING height`;
+      const [row] = await on.query<{ height: bigint }>(statement("first lease", insert, [...values, begin]));
+      return row?.height;
+    },
 
-/**
- * Takes or renews a chain's lease in a table of heights and returns the height; undefined while another
- * replica has it.
- */
-export async function leaseHeight(
-  prisma: PrismaClient,
-  table: HeightTable,
-  chainName: string,
-  { owner, now, until }: Lease,
-  begin: bigint,
-): Promise<bigint | undefined> {
-  const leaseMs = until.getTime() - now.getTime();
-  // Not one statement with ON CONFLICT: on a database of several nodes that cannot compare with now().
-  const [held] = await prisma.$queryRaw<{ height: bigint }[]>`
-    UPDATE ${Prisma.raw(table)} SET lease_owner = ${owner}::uuid,
-      lease_until = now() + ${leaseMs} * interval '1 millisecond'
-    WHERE chain_name = ${chainName} AND (lease_owner = ${owner}::uuid OR lease_until < now())
-    RETURNING height`;
-  if (held) return held.height;
-  const [row] = await prisma.$queryRaw<{ height: bigint }[]>`
-    INSERT INTO ${Prisma.raw(table)} (chain_name, height, lease_owner, lease_until)
-    VALUES (${chainName}, ${begin}, ${owner}::uuid, now() + ${leaseMs} * interval '1 millisecond')
-    ON CONFLICT (chain_name) DO NOTHING RETURNING height`;
-  return row?.height;
+    /** Moves a chain's height; false, and nothing done, where somebody has moved it before. */
+    async advance(on: Queries, chainName: string, { from, to }: { from: bigint; to: bigint }): Promise<boolean> {
+      const text = "UPDATE TABLE SET height = $3::int8 WHERE chain_name = $1 AND height = $2::int8";
+      return (await on.execute(statement("advance", text, [chainName, from, to]))) > 0;
+    },
+  };
 }

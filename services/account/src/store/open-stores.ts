@@ -8,10 +8,10 @@ import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
 import { ensureProposalKeys, postgresCreationStore } from "./postgres-creation-store.ts";
+import { postgresKeyWatchStore } from "./postgres-key-watch-store.ts";
+import { postgresSettlementStore } from "./postgres-settlement-store.ts";
 import { prismaKeyAdditionStore } from "./prisma-key-addition-store.ts";
-import { prismaKeyWatchStore } from "./prisma-key-watch-store.ts";
 import { prismaServerKeyRotationStore } from "./prisma-server-key-rotation-store.ts";
-import { prismaSettlementStore } from "./prisma-settlement-store.ts";
 import { rememberAccounts } from "./remembered-accounts.ts";
 
 const HOUSEKEEPING_MS = 60_000;
@@ -46,12 +46,12 @@ export async function openStores(
     erasePerson: erasePerson(postgres),
     additions: asPort("additions", prismaKeyAdditionStore(prisma)),
     creations: asPort("creations", postgresCreationStore(postgres, { transactionUrl, firstKeyId })),
-    keyWatch: asPort("keyWatch", prismaKeyWatchStore(prisma), {
+    keyWatch: asPort("keyWatch", postgresKeyWatchStore(prisma, postgres), {
       advance: (_chain, _heights, { changed, alerts }) =>
         [changed.size > 0 && "changes", alerts.length > 0 && "alerts"].filter(Boolean).join(", "),
     }),
     rotations: asPort("rotations", prismaServerKeyRotationStore(prisma)),
     readings: postgresChainReadings(postgres),
-    settlements: asPort("settlements", prismaSettlementStore(prisma)),
+    settlements: asPort("settlements", postgresSettlementStore(postgres)),
   };
 }

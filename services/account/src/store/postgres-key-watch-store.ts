@@ -1,10 +1,11 @@
 import { orderedUuidv7 } from "@countersign/core";
 import { eventRow } from "@countersign/events";
+import { type Postgres, queriesIn } from "@countersign/postgres";
 import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/chain-watch/watch-keys.ts";
 import type { Leases } from "../domain/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { leaseHeight, mayLeaseHeight } from "./lease-height.ts";
+import { heightsIn } from "./lease-height.ts";
 
 /** Raises each alert once, also where it is found again; its id is also its event's. */
 async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: readonly Alert[], now: Date) {
@@ -21,26 +22,27 @@ async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: re
 }
 
 /** Keeps the heights up to which chains were read, in Postgres. */
-export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore & Leases {
+export function postgresKeyWatchStore(prisma: PrismaClient, postgres: Postgres): KeyWatchStore & Leases {
+  const heights = heightsIn("key_watch");
   const managedIn = async (tx: Prisma.TransactionClient, chainName: string, addresses: readonly string[]) =>
     tx.address.findMany({
       where: { chainName, chainType: "cadence", address: { in: [...addresses] } },
       select: { accountId: true, address: true },
     });
   return {
-    mayLease: (chainName, lease) => mayLeaseHeight(prisma, "key_watch", chainName, lease),
-    lease: (chainName, lease, begin) => leaseHeight(prisma, "key_watch", chainName, lease, begin),
+    mayLease: (chainName, lease) => heights.mayLease(postgres, chainName, lease),
+    lease: (chainName, lease, begin) => heights.lease(postgres, chainName, lease, begin),
     async managed(chainName, addresses) {
       const rows = await managedIn(prisma, chainName, addresses);
       return new Map(rows.map(({ accountId, address }) => [address, accountId]));
     },
 
-    advance: (chainName, { from, to }, { changed, alerts }, now) =>
-      prisma.$transaction(async (tx) => {
-        const { count } = await tx.keyWatch.updateMany({ where: { chainName, height: from }, data: { height: to } });
-        if (count === 0) return false;
+    async advance(chainName, moved, { changed, alerts }, now) {
+      // Nearly all blocks: those in which only accounts of sign-ups get keys, too.
+      if (changed.size === 0 && alerts.length === 0) return heights.advance(postgres, chainName, moved);
+      return prisma.$transaction(async (tx) => {
+        if (!(await heights.advance(queriesIn(tx), chainName, moved))) return false;
         if (alerts.length > 0) await raise(tx, chainName, alerts, now);
-        if (changed.size === 0) return true;
         const ours = await managedIn(tx, chainName, [...changed.keys()]);
         const data = ours.map(({ accountId, address }) => {
           const accountKeysChanged = { chainName, height: changed.get(address)! };
@@ -48,6 +50,7 @@ export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore & Lease
         });
         await tx.outbox.createMany({ data });
         return true;
-      }),
+      });
+    },
   };
 }

@@ -1,22 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import { PrismaClient } from "./generated/client.ts";
-import { prismaKeyWatchStore } from "./prisma-key-watch-store.ts";
+import { postgresKeyWatchStore } from "./postgres-key-watch-store.ts";
 
 const clock = new FixedClock();
 let database: TestDatabase;
+let postgres: Postgres;
 let prisma: PrismaClient;
 beforeAll(async () => {
   database = await createTestDatabase("account");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+  postgres = openPostgres(database.url);
+  prisma = new PrismaClient({ adapter: postgres.adapter });
 });
 afterAll(async () => {
   await prisma.$disconnect();
+  await postgres.close();
   await database.drop();
 });
 
@@ -26,7 +29,7 @@ const lease = (owner: string, ms = 60_000) => {
 };
 
 it("one replica watches a chain, another goes on where the first ended, and each range is emitted once", async () => {
-  const store = prismaKeyWatchStore(prisma);
+  const store = postgresKeyWatchStore(prisma, postgres);
   const [a, b] = [uuidv4(), uuidv4()];
   const accountId = uuidv7(clock);
   const now = clock.now();
@@ -58,7 +61,7 @@ it("one replica watches a chain, another goes on where the first ended, and each
 });
 
 it("an alert is raised once by chain, transaction and event, with its event, also where it is found again", async () => {
-  const store = prismaKeyWatchStore(prisma);
+  const store = postgresKeyWatchStore(prisma, postgres);
   const [accountId, now] = [uuidv7(clock), clock.now()];
   const transactionId = "ab".repeat(32);
   const alert = (index: number): Alert => ({
@@ -88,7 +91,7 @@ it("an alert is raised once by chain, transaction and event, with its event, als
 });
 
 it("knows which addresses are ours", async () => {
-  const store = prismaKeyWatchStore(prisma);
+  const store = postgresKeyWatchStore(prisma, postgres);
   const { accountId } = await prisma.address.findFirstOrThrow({ where: { chainName: "c" } });
   const found = await store.managed("c", ["01cf0e2f2f715450", "179b6b1cb6755e31"]);
   expect([...found]).toEqual([["01cf0e2f2f715450", accountId]]);
