@@ -101,6 +101,7 @@ export const PLACES: Readonly<Record<string, string | readonly string[]>> = {
   "key/unregistered keys before commit": "key/job unregistered keys: keys.withAccount before commit",
   "key/unregistered keys committed": "key/job unregistered keys: keys.withAccount after",
 
+  // Where the account has a device, nothing is committed here.
   "device/first device committed": "device/RegisterDevice: devices.insertFirst after",
   "device/before commit": "device/RegisterDevice: devices.withAccount before commit",
   "device/committed": "device/RegisterDevice: devices.withAccount after",
@@ -138,6 +139,7 @@ const keysChanged = [
   ...of("key", "change received", "change before commit", "change followed"),
 ];
 const enrolled = [
+  "device/first device committed",
   ...of("gateway", "new device accepted", "new device before answer", "approval accepted", "approval before answer"),
   ...of("gateway", "finish accepted", "finish before answer"),
   ...of("auth", "request begun", "request opened", "request received", "request taken note of"),
