@@ -3,6 +3,10 @@ import { openPostgres } from "@countersign/postgres";
 import pg from "pg";
 import { PrismaClient as AccountPrisma } from "../../../services/account/src/store/generated/client.ts";
 import { postgresAccountStore } from "../../../services/account/src/store/postgres-account-store.ts";
+import {
+  ensureProposalKeys,
+  postgresCreationStore,
+} from "../../../services/account/src/store/postgres-creation-store.ts";
 import type { Session } from "../../../services/auth/src/domain/sessions/session.ts";
 import { PrismaClient as AuthPrisma } from "../../../services/auth/src/store/generated/client.ts";
 import { createCounter } from "../../../services/auth/src/store/limits.ts";
@@ -17,6 +21,7 @@ import { postgresKeyStore } from "../../../services/key/src/store/postgres-key-s
 import { PrismaClient as SignerPrisma } from "../../../services/signer/src/store/generated/client.ts";
 import { postgresAuditStore } from "../../../services/signer/src/store/postgres-audit-store.ts";
 import { postgresBindingStore } from "../../../services/signer/src/store/postgres-binding-store.ts";
+import { postgresSignedCreations } from "../../../services/signer/src/store/postgres-signed-creations.ts";
 import { prismaEffectStore } from "../../../services/signer/src/store/prisma-effect-store.ts";
 import { onTemporaryCitus } from "./temporary.ts";
 
@@ -64,7 +69,11 @@ export async function explain(): Promise<number> {
     const sessions = postgresSessionStore(authPrisma, auth!);
     const keys = postgresKeyStore(new KeyPrisma({ adapter: key!.adapter }), key!);
     const devices = postgresDeviceStore(new DevicePrisma({ adapter: device!.adapter }), device!);
-    const accounts = postgresAccountStore(new AccountPrisma({ adapter: account!.adapter }), account!);
+    const accountPrisma = new AccountPrisma({ adapter: account!.adapter });
+    const accounts = postgresAccountStore(accountPrisma, account!);
+    await ensureProposalKeys(accountPrisma, "flow", 1);
+    const creations = postgresCreationStore(account!, { transactionUrl: () => "" });
+    const signedCreations = postgresSignedCreations(signer!);
     const signUps = postgresSignUpStore(authPrisma, auth!);
     const blockedKeys = postgresBlockedKeyStore(auth!);
     const audit = postgresAuditStore(signer!);
@@ -151,10 +160,28 @@ export async function explain(): Promise<number> {
       userKeyType: "device" as const,
     };
     const saga = { ...signingUp, accountId, createdAt: now, done: new Set<never>() };
-    const happened = { occurredAt: now, requestId: "" };
+    const deployment = { accountId, chainName: "flow", userKey: publicKey, profileImageUrl: "" };
+    const lease = { owner: randomUUID(), now };
+    // The queue is read from all shards: no account is known yet.
+    await accounts.queue(deployment, now);
+    const creation = await creations.assign("flow", { ...lease, until: later });
+    const creating = { chainName: "flow", serverKeyVersion: 1 };
+    const owner = { accountId, userKey: publicKey };
+    const bytes = {
+      ...{ transaction: { gasLimit: 1n, proposalKey: { address: "", keyId: 0, sequenceNumber: 1n } } as never },
+      ...{ transactionId: "", sequenceNumber: 1n, referenceHeight: 1n, serverKeys: [""], serverKeyVersion: 1 },
+    };
+    const created = { accountId, address: "02", evmAddress: "0x02", serverKeyIndex: 0 };
+    const happened = { now, occurredAt: now, requestId: "" };
 
     const hot: readonly (readonly [string, () => Promise<unknown>])[] = [
       ["sign-up: lease", () => signUps.lease(signingUp, () => ({ kind: "begin" }))],
+      ["sign-up: queue the deployment", () => accounts.queue({ ...deployment, accountId: randomUUID() }, now)],
+      ["sign-up: the signer's record", () => signedCreations.record({ ...creating, accounts: [owner] }, now)],
+      ["sign-up: commit the bytes", () => creations.signed(creation!.id, lease.owner, bytes)],
+      ["sign-up: may it be bound?", () => signedCreations.has({ accountId, chainName: "flow" }, 1)],
+      ["sign-up: bind it", () => bindings.insert({ ...binding, address: "0x2" }, happened)],
+      ["sign-up: seal it", () => creations.sealed(creation!.id, lease.owner, [created], { evmChainId: 1, now })],
       ["sign-up: mark", () => signUps.mark(saga, ["DeployAccount", "RegisterKey", "RegisterDevice"], now)],
       ["sign-up: the key", () => keys.insertFirst({ type: "key-registered", registration, ...happened })],
       ["sign-up: the device", () => devices.insertFirst({ type: "device-registered", device: phone, ...happened })],

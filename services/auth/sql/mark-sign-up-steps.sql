@@ -11,7 +11,7 @@ marked AS (
     device_registered_at = held.device_registered_at,
     completed_at = CASE WHEN held.deployed_at IS NOT NULL AND held.key_registered_at IS NOT NULL
       AND held.device_registered_at IS NOT NULL THEN coalesce(held.completed_at, :now::timestamptz) END
-  FROM held WHERE s.account_id = held.account_id AND s.chain_name = held.chain_name
+  FROM held WHERE s.account_id = :accountId::uuid AND s.chain_name = :chainName
   RETURNING held.completed_at IS NULL AND s.completed_at IS NOT NULL AS completes)
 INSERT INTO outbox (id, subject, payload, created_at, account_id)
 SELECT :eventId::uuid, :subject, :payload, :now, :accountId::uuid FROM marked WHERE completes
