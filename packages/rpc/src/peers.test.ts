@@ -10,7 +10,7 @@ test("the deployed table is valid and allows health to everybody", () => {
   expect(peers.rule("grpc.health.v1.Health/Check")?.callers.has("signer")).toBe(true);
   expect(peers.rule("grpc.health.v1.Health/Check")?.callers.has("*")).toBe(false);
   expect(peers.rule("auth.v1.SignUp/Other")).toBeUndefined();
-  expect(peers.rule("rpc.v1.Calls/Stream")?.callers).toEqual(new Set(["gateway", "auth", "signer"]));
+  expect(peers.rule("rpc.v1.Calls/Stream")?.callers).toEqual(new Set(["gateway", "auth", "signer", "account"]));
 });
 
 test("modes open scopes, and rows may open more", () => {
