@@ -40,6 +40,7 @@ const requestOf = (accountId: string) => ({
   ...{ reason, accountId, chainName: "flow-emulator", requestId: accountId, approve: true },
   ...{ seenAlertId: accountId, twoFactorId: accountId, kind: TermKind.TERM_KIND_ID, term: accountId },
   ...{ beforeId: "", afterAccountId: "", limit: 0, policyJson: "", message: Buffer.alloc(0) },
+  ...{ before: "", sequence: 1n, sha256: "ab".repeat(32) },
 });
 
 /** Calls each method of each Admin service with a certificate; returns the reasons of the refusals. */
@@ -116,7 +117,7 @@ describe("the person and the reason", () => {
     await asAdmin(stack, "ada", async ({ auth, signer, key }) => {
       await expect(auth.holdAccount({ reason: wrong, accountId })).rejects.toMatchObject(refused);
       await expect(auth.endSessions({ reason: wrong, accountId })).rejects.toMatchObject(refused);
-      await expect(drain(signer.exportAudit({ reason: wrong }))).rejects.toMatchObject(refused);
+      await expect(drain(signer.exportAudit({ reason: wrong, before: "" }))).rejects.toMatchObject(refused);
       const page = { reason: wrong, accountId, afterAccountId: "", limit: 0 };
       await expect(drain(key.compareKeys(page))).rejects.toMatchObject(refused);
     });

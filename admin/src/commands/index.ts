@@ -7,7 +7,7 @@ import { find } from "./find.ts";
 import { personErase, personExport } from "./person.ts";
 import { actionsList, requestsApprove, requestsList, requestsReject } from "./requests.ts";
 import { keyAdditionsCancel, keyAdditionsResume, rotationsResume, signUpsCancel, signUpsResume } from "./sagas.ts";
-import { auditExport, auditVerify, policyCheck, policyExplain } from "./signer.ts";
+import { auditArchive, auditExport, auditRemove, auditVerify, policyCheck, policyExplain } from "./signer.ts";
 import { webhooksList, webhooksReplay, webhooksTest } from "./webhooks.ts";
 
 const administration: readonly Command[] = [
@@ -28,6 +28,8 @@ const administration: readonly Command[] = [
   policyExplain,
   auditVerify,
   auditExport,
+  auditArchive,
+  auditRemove,
   personExport,
   personErase,
   webhooksList,

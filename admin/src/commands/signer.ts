@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { UsageError } from "@countersign/runtime";
-import { adminCommand } from "../admin-command.ts";
+import { type Asked, adminCommand } from "../admin-command.ts";
 import { neutralize } from "../output.ts";
-import { writePrivateFile } from "../private-file.ts";
+import { readDurably, writePrivateFile } from "../private-file.ts";
 
 export const policyCheck = adminCommand({
   usage: "policy check [<file>]",
@@ -53,11 +53,12 @@ export const auditVerify = adminCommand({
         progress(`${lines} lines read`);
         continue;
       }
-      const { problems, records, chains, checkpoints, uncovered, until, losses } = result;
+      const { problems, records, chains, checkpoints, uncovered, until, losses, archived } = result;
       show(result, () => [
         ...problems.map((problem) => `WRONG  ${neutralize(problem)}`),
         `${records} records in ${chains} chains under ${checkpoints} checkpoints${until && ` until ${until}`}`,
         ...(uncovered > 0n ? [`${uncovered} records at the end are under no checkpoint yet`] : []),
+        ...(archived ? [`ARCHIVED  ${neutralize(archived)}`] : []),
         ...losses.map((loss) => `LOST  ${neutralize(loss)}`),
         problems.length > 0 ? "NOT WHOLE" : losses.length > 0 ? "whole, except for stated losses" : "whole",
       ]);
@@ -72,17 +73,58 @@ export const auditExport = adminCommand({
   usage: "audit export --out <file>",
   about: "Writes the signer's audit log to a file, for `signer audit verify` on another machine.",
   options: ["out"],
+  run: (asked) => writeExport(asked, ""),
+});
+
+export const auditArchive = adminCommand({
+  usage: "audit archive --before <time> --out <file>",
+  about:
+    "Writes the oldest part of the signer's audit log to a file: what was before a time, or as much as one file has. `audit remove` takes it out of the database.",
+  options: ["before", "out"],
+  async run(asked) {
+    const time = new Date(asked.required("before"));
+    if (Number.isNaN(time.getTime())) throw new UsageError(this.usage, "--before is no time, such as 2026-10-01");
+    await writeExport(asked, time.toISOString());
+  },
+});
+
+async function writeExport({ services, reason, required, show, progress }: Asked, before: string): Promise<void> {
+  const out = required("out");
+  let count = 0;
+  await writePrivateFile(out, async (append) => {
+    for await (const { lines } of services.signer.exportAudit({ reason, before })) {
+      await append(`${lines.join("\n")}\n`);
+      const earlier = count;
+      count += lines.length;
+      if (Math.floor(earlier / 100_000) < Math.floor(count / 100_000)) progress(`${count} lines`);
+    }
+  });
+  show({ lines: count, out }, () => [`${count} lines in ${neutralize(out)}`]);
+}
+
+/** An archive's line with its last checkpoint is the second or third; the one before it may be long. */
+const HEAD_BYTES = 4 * 1024 * 1024;
+
+export const auditRemove = adminCommand({
+  usage: "audit remove --archive <file>",
+  about:
+    "Reads an archive back from the disk and takes what it has out of the signer's database, if the signer verifies that it is the same. Run it again after an interruption.",
+  options: ["archive"],
   async run({ services, reason, required, show, progress }) {
-    const out = required("out");
-    let count = 0;
-    await writePrivateFile(out, async (append) => {
-      for await (const { lines } of services.signer.exportAudit({ reason })) {
-        await append(`${lines.join("\n")}\n`);
-        const before = count;
-        count += lines.length;
-        if (Math.floor(before / 100_000) < Math.floor(count / 100_000)) progress(`${count} lines`);
-      }
-    });
-    show({ lines: count, out }, () => [`${count} lines in ${neutralize(out)}`]);
+    const archive = required("archive");
+    const { head, sha256 } = await readDurably(archive, HEAD_BYTES);
+    const [, sequence] = /^until (\d{1,15})$/m.exec(head) ?? [];
+    if (!sequence) throw new UsageError(this.usage, `${archive} is no archive of \`audit archive\``);
+    let [rows, said] = [0n, ""];
+    for await (const soFar of services.signer.removeAudit({ reason, sequence: BigInt(sequence), sha256 })) {
+      rows = soFar.rows;
+      const line = rows > 0n ? `${(rows / 10_000n) * 10_000n} rows removed` : `${soFar.lines} lines verified`;
+      if (line !== said) progress(line);
+      said = line;
+    }
+    show({ sequence, sha256, rows: String(rows) }, () => [
+      `${rows} rows removed: the database begins behind checkpoint ${sequence}`,
+      `keep ${neutralize(archive)}, SHA-256 ${sha256}`,
+    ]);
   },
 });

@@ -92,7 +92,8 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
       SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase,
       ...ownPolicy(),
       SIGNER_AUDIT_CHECKPOINT_FILE: join(stateDir, "audit", `${process}.checkpoints`),
-      // Time locks that take days elsewhere.
+      // Records can be archived at once, and time locks do not take days.
+      SIGNER_AUDIT_ARCHIVE_MIN_DAYS: "0",
       SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS: "5",
       SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS: "15",
       SIGNER_TIME_LOCK_RECOVERED_DEVICE_SECONDS: "5",

@@ -100,6 +100,7 @@ export const PLACEMENTS: Readonly<Record<ServiceName, Readonly<Record<string, Pl
     audit_tree: oneShard(AUDIT),
     audit_tree_block: oneShard(AUDIT),
     audit_checkpoint_head: oneShard(AUDIT),
+    audit_archive: oneShard(AUDIT),
   },
 };
 

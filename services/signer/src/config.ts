@@ -31,6 +31,8 @@ const schema = serviceEnv.extend({
   SIGNER_AUDIT_CHECKPOINT_FILE: z.string().optional(),
   /** Between the beginnings of two looks for something new to make a checkpoint of. */
   SIGNER_AUDIT_CHECKPOINT_MS: z.coerce.number().int().min(50).max(60_000).default(800),
+  /** Records younger than so many days stay in the database; 0 is for tests. */
+  SIGNER_AUDIT_ARCHIVE_MIN_DAYS: z.coerce.number().int().min(0).max(36_500).default(30),
   /** Seconds that a change of the recovery key waits, and the account's age below which it does not wait. */
   SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS: seconds.default(72 * 3_600),
   SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS: seconds.default(24 * 3_600),
@@ -62,6 +64,7 @@ export function loadConfig(env: Env, files = readOnce) {
     vaultsFile: settings.SIGNER_VAULTS_FILE,
     checkpointFile: settings.SIGNER_AUDIT_CHECKPOINT_FILE,
     checkpointMs: settings.SIGNER_AUDIT_CHECKPOINT_MS,
+    archiveMinDays: settings.SIGNER_AUDIT_ARCHIVE_MIN_DAYS,
     signaturesPerMinute: Math.round(settings.SIGNER_LIMIT_SIGNATURES_PER_MINUTE * settings.SIGNER_LIMIT_SCALE),
     timeLockPolicy: {
       recoveryKeyMs: settings.SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS * 1000,

@@ -14,7 +14,7 @@ import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
 import { UserMessagesService } from "@countersign/proto/signer/v1/user_messages.ts";
 import { createServiceRuntime, readJsonFile, type ServiceProcess } from "@countersign/runtime";
 import type { AuditStore } from "./audit/audit-store.ts";
-import { startAudit } from "./audit/start-audit.ts";
+import { auditSigner, startAudit } from "./audit/start-audit.ts";
 import { startBudgetMetrics } from "./budget/budget-metrics.ts";
 import { budgetRulesOf, createReservationFor, createReservationForCreation } from "./budget/reservation.ts";
 import { loadConfig } from "./config.ts";
@@ -99,7 +99,9 @@ export async function startSigner(
     onUnderestimated,
   });
   const { explain } = commands;
-  const administering = { ...administration, policies, explain, auditKeys };
+  const { archiveMinDays } = config;
+  const archiving = { auditSigner: auditSigner({ vault, auditKeys }), archiveMinDays, clock };
+  const administering = { ...administration, ...archiving, policies, explain };
   const server = runtime
     .server({ tokenVerifier, deadlineMs: 2_000, deadlines: { "signer.v1.Budgets/SettleReservations": 10_000 } })
     .add(AdminService, adminHandlers(administration))

@@ -1,4 +1,5 @@
-import { type AuditPublicKeys, verifyAuditSignature } from "./audit-key.ts";
+import { readArchive } from "./archive.ts";
+import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 import {
   allHeadsHash,
   type ChainEnd,
@@ -18,7 +19,9 @@ export interface StoredChain extends ChainEnd {
 }
 
 export interface EpochBasis {
-  /** All checkpoints of the database that went back. */
+  /** The statement about the last part of the log that was taken out of the database. */
+  readonly archive?: SignedText | undefined;
+  /** All checkpoints of the database that went back, behind that part. */
   readonly database: readonly SignedCheckpoint[];
   /** Checkpoints that were kept elsewhere. */
   readonly elsewhere: readonly { readonly name: string; readonly checkpoints: readonly SignedCheckpoint[] }[];
@@ -42,14 +45,16 @@ export interface Epoch {
  * a checkpoint of the database covers: no restore takes those away.
  */
 export function beginEpoch(
-  { database, elsewhere, chains, keys, wentBack }: EpochBasis,
+  { archive, database, elsewhere, chains, keys, wentBack }: EpochBasis,
   stated: { readonly by: string; readonly reason: string; readonly time: Date; readonly keyVersion: number },
 ): Epoch | undefined {
-  const known = verifyCheckpoints([{ name: "the database", checkpoints: database }, ...elsewhere], keys);
+  const begins = archive && readArchive(archive, keys);
+  if (archive && !begins) throw new Error("the statement about the archive is not signed by the audit key");
+  const known = verifyCheckpoints([{ name: "the database", checkpoints: database }, ...elsewhere], keys, { begins });
   const problems = known.problems.filter((problem) => !known.hidden.includes(problem));
   if (problems.length > 0) throw new Error(`the checkpoints do not fit together:\n${problems.join("\n")}`);
-  const databaseSequence = database.length;
-  if (databaseSequence > 0 && parseCheckpoint(database.at(-1)!.text)!.sequence !== databaseSequence)
+  const databaseSequence = (begins?.sequence ?? 0) + database.length;
+  if (database.length > 0 && parseCheckpoint(database.at(-1)!.text)!.sequence !== databaseSequence)
     throw new Error("the database lacks a checkpoint in between: no restore does that");
   const rows = new Map<number, SignedCheckpoint>();
   for (const signed of elsewhere.flatMap(({ checkpoints }) => checkpoints)) {
@@ -59,7 +64,7 @@ export function beginEpoch(
   }
   const lost = [...rows].sort(([a], [b]) => a - b);
   if (lost.length === 0 && !wentBack) return undefined;
-  if (databaseSequence + lost.length !== known.count) throw new Error("a checkpoint is not signed by the audit key");
+  if (database.length + lost.length !== known.count) throw new Error("a checkpoint is not signed by the audit key");
 
   const inLost = lost.flatMap(([, { text }]) => {
     const { heads, closed = [], restore } = parseCheckpoint(text)!;
@@ -87,7 +92,7 @@ export function beginEpoch(
   const checkpoint = {
     sequence: databaseSequence + lost.length + 1,
     time,
-    previousHash: last ? checkpointHash(last.text) : FIRST_PREVIOUS_HASH,
+    previousHash: last ? checkpointHash(last.text) : (begins?.hash ?? FIRST_PREVIOUS_HASH),
     keyVersion,
     chainCount: 0,
     headsHash: allHeadsHash([]),

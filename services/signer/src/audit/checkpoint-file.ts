@@ -8,6 +8,8 @@ import { checkpointHash, FIRST_PREVIOUS_HASH, parseCheckpoint, type SignedCheckp
 export interface CheckpointFile {
   /** The last line's checkpoint; sequence 0 where there is none. */
   last(): { readonly sequence: number; readonly hash: string };
+  /** Goes on behind another checkpoint than the last line's: those between are in archives. */
+  continueAt(last: { readonly sequence: number; readonly hash: string }): void;
   /**
    * Writes the lines and waits for the disk. Errors: CheckpointForkError where they do not continue the file.
    */
@@ -77,6 +79,9 @@ export function openCheckpointFile(path: string): CheckpointFile {
 
   return {
     last: () => last,
+    continueAt(other) {
+      last = other;
+    },
     async append(checkpoints) {
       let end = last;
       for (const { text } of checkpoints) {

@@ -1,5 +1,6 @@
 import type { Clock, LogFields, Logger } from "@countersign/core";
 import { startPeriodicJob } from "@countersign/runtime";
+import { readArchive } from "./archive.ts";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 import type { AuditHead } from "./audit-store.ts";
 import { readCertificate, verifyBatch } from "./batch.ts";
@@ -54,8 +55,8 @@ export interface CheckpointBasis {
   covered(chainId: string, size: number): Promise<{ tree: Tree; checkpoint: SignedCheckpoint | undefined }>;
   /** Batches behind record `from`, those that end up to record `to`, in the order of their ends. */
   batches(chainId: string, from: number, to: number): AsyncIterable<StoredBatch>;
-  /** Record hashes behind leaf `from`, up to leaf `to`. */
-  recordHashes(chainId: string, from: number, to: number): Promise<Buffer[]>;
+  /** The tree over a chain's archived records, and the hashes of those behind, up to record `to`. */
+  leaves(chainId: string, to: number): Promise<{ archived: Tree; hashes: Buffer[] }>;
 }
 
 export interface NewCheckpoint {
@@ -72,6 +73,8 @@ export interface CheckpointStore {
   write(build: (basis: CheckpointBasis) => Promise<NewCheckpoint | undefined>): Promise<boolean>;
   /** The first checkpoints behind a sequence, at most `limit`. */
   after(sequence: number, limit: number): Promise<SignedCheckpoint[]>;
+  /** The statement about the last part that was taken out. */
+  lastArchive(): Promise<SignedText | undefined>;
   /** The first closed chains behind an id, at most `limit`, in the order of their ids. */
   closedChains(chainId: string, limit: number): Promise<ClosedChain[]>;
 }
@@ -184,7 +187,8 @@ export function startCheckpointer(options: CheckpointerOptions) {
       isTree(found, covered.size) && treeRoot(found).toString("hex") === head.root;
     if (fits({ tree })) return tree;
     alarm({ chainId }, "the stored tree of a chain is not the one that was signed; it is made again from the records");
-    const again = await growInTurns(EMPTY_TREE, await basis.recordHashes(chainId, 0, covered.size));
+    const { archived, hashes } = await basis.leaves(chainId, covered.size);
+    const again = await growInTurns(archived, hashes);
     return fits(again) ? again.tree : void alarm({ chainId }, "records that are under a checkpoint were changed");
   }
 
@@ -272,13 +276,30 @@ export function startCheckpointer(options: CheckpointerOptions) {
   }
 
   /**
+   * Returns the database's first checkpoints behind the file. Where those are in an archive, the file goes on
+   * with the archive's last one, which the database keeps.
+   */
+  async function readBehind(to: CheckpointFile): Promise<SignedCheckpoint[]> {
+    const { sequence } = to.last();
+    const behind = await store.after(sequence, CHECKPOINTS_PER_PAGE);
+    if (!behind[0] || parseCheckpoint(behind[0].text)?.sequence === sequence + 1) return behind;
+    const signed = await store.lastArchive();
+    const archive = signed && readArchive(signed, signer.keys);
+    if (!archive || archive.sequence <= sequence) return behind;
+    const kept = await store.after(archive.sequence - 1, CHECKPOINTS_PER_PAGE);
+    if (!kept[0] || checkpointHash(kept[0].text) !== archive.hash) return behind;
+    to.continueAt({ sequence: archive.sequence - 1, hash: parseCheckpoint(kept[0].text)!.previousHash });
+    return kept;
+  }
+
+  /**
    * Appends the database's further checkpoints to the file, also those of other processes, if they continue
    * it: up to the last one that the audit key has signed, which names all before by its hash.
    */
   async function fillFile(): Promise<void> {
     if (!file) return;
     for (;;) {
-      const behind = await store.after(file.last().sequence, CHECKPOINTS_PER_PAGE);
+      const behind = await readBehind(file);
       const signed = behind.slice(0, behind.findLastIndex((each) => readSignedCheckpoint(each)) + 1);
       if (signed.length < behind.length) alarm({}, "the database has checkpoints that the audit key has not signed");
       if (signed.length > 0) await file.append(signed);

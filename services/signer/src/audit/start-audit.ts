@@ -7,7 +7,7 @@ import { type AuditLog, createAuditLog } from "./audit-log.ts";
 import type { AuditStore } from "./audit-store.ts";
 import { certificateText } from "./batch.ts";
 import { openCheckpointFile } from "./checkpoint-file.ts";
-import { type CheckpointStore, startCheckpointer } from "./checkpointer.ts";
+import { type CheckpointSigner, type CheckpointStore, startCheckpointer } from "./checkpointer.ts";
 import { countRecords } from "./count-records.ts";
 
 const AUDIT_KEY = { role: "audit" } as const;
@@ -24,6 +24,19 @@ export interface AuditOptions {
   };
   /** Called for each signature that a budget refuses. */
   readonly onBudgetExceeded: (window: BudgetWindow) => void;
+}
+
+/** Returns the vault's audit key for texts of checkpoints and archives. */
+export function auditSigner({ vault, auditKeys }: Pick<AuditOptions, "vault" | "auditKeys">): CheckpointSigner {
+  // The one of the start: other replicas must know a newer one before it signs.
+  const version = vault.version(AUDIT_KEY);
+  return {
+    version: () => version,
+    sign: (text) => vault.sign({ ...AUDIT_KEY, version }, text),
+    get keys() {
+      return auditKeys();
+    },
+  };
 }
 
 /** Starts the process's audit log and the checkpoints over all logs; they stop with the process. */
@@ -51,17 +64,9 @@ export async function startAudit(
     signaturesPerMinute,
     onBudgetExceeded,
   });
-  // The one of the start: other replicas must know a newer one before it signs.
-  const version = vault.version(AUDIT_KEY);
   const checkpointer = startCheckpointer({
     store: checkpoints,
-    signer: {
-      version: () => version,
-      sign: (text) => vault.sign({ ...AUDIT_KEY, version }, text),
-      get keys() {
-        return auditKeys();
-      },
-    },
+    signer: auditSigner({ vault, auditKeys }),
     ownHead: log.head,
     ...(checkpointFile && { file: openCheckpointFile(checkpointFile) }),
     intervalMs: checkpointMs,

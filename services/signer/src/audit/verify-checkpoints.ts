@@ -1,3 +1,4 @@
+import type { LogEnd } from "./archive.ts";
 import { type AuditPublicKeys, verifyAuditSignature } from "./audit-key.ts";
 import {
   allHeadsHash,
@@ -10,6 +11,7 @@ import {
   type SignedCheckpoint,
   type SignedHead,
 } from "./checkpoint.ts";
+import { treeRoot } from "./tree.ts";
 
 /** How far a chain was under a checkpoint, and when. */
 export interface CoveredHead extends SignedHead {
@@ -27,6 +29,7 @@ export interface KnownCheckpoints {
   readonly hidden: readonly string[];
   readonly count: number;
   readonly last: Checkpoint | undefined;
+  readonly lastHash: string;
   /** Of each chain, where it stood, in the order of its growth. */
   readonly heads: ReadonlyMap<string, readonly CoveredHead[]>;
   /** The chains that a checkpoint has closed. */
@@ -71,16 +74,60 @@ function stretches(numbers: readonly number[]): [number, number][] {
   return found;
 }
 
+/** The part of the row that is compared: all of it where nothing is given. */
+export interface CheckpointRange {
+  /** The end of the part before, which archives have. */
+  readonly begins?: LogEnd | undefined;
+  /** The last checkpoint of an archive. */
+  readonly until?: number | undefined;
+  /** Chains that were closed before. */
+  readonly closedBefore?: Iterable<string>;
+}
+
+interface Place {
+  readonly name: string;
+  readonly checkpoints: Iterable<SignedCheckpoint>;
+}
+
 /**
- * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first: none
- * missing, none contradicting, each continuing the one before, the last signed by the audit key, which signs
- * for all before it. A checkpoint that only a later place has fills the row and is reported as removed from
- * the first place.
+ * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first, or from
+ * where the range begins: none missing, none contradicting, each continuing the one before, the last signed
+ * by the audit key, which signs for all before it. A checkpoint that only a later place has fills the row and
+ * is reported as removed from the first place.
  */
 export function verifyCheckpoints(
-  places: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[],
+  places: readonly Place[],
   keys: AuditPublicKeys,
+  range: CheckpointRange = {},
 ): KnownCheckpoints {
+  const steps = verifySteps(places, keys, range);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same, with others' turns between: a process that signs verifies as well. */
+export async function verifyCheckpointsInTurns(
+  ...args: Required<Parameters<typeof verifyCheckpoints>>
+): Promise<KnownCheckpoints> {
+  const steps = verifySteps(...args);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    await new Promise(setImmediate);
+  }
+}
+
+const CHECKPOINTS_PER_STEP = 100;
+const SEQUENCE = /^\["[a-z0-9-]+",(\d{1,15}),/;
+
+function* verifySteps(
+  places: readonly Place[],
+  keys: AuditPublicKeys,
+  { begins, until = Number.POSITIVE_INFINITY, closedBefore = [] }: CheckpointRange,
+): Generator<void, KnownCheckpoints> {
+  const from = begins?.sequence ?? 0;
   const problems: string[] = [];
   const missing: string[] = [];
   const row = new Map<number, { signed: SignedCheckpoint; checkpoint: Checkpoint }>();
@@ -92,6 +139,12 @@ export function verifyCheckpoints(
     let ordinal = 0;
     for (const signed of checkpoints) {
       ordinal += 1;
+      if (ordinal % CHECKPOINTS_PER_STEP === 0) yield;
+      const number = Number(SEQUENCE.exec(signed.text)?.[1] ?? from + 1);
+      if (number === begins?.sequence && checkpointHash(signed.text) !== begins.hash)
+        problems.push(`${name}: checkpoint ${number} is another one than that with which the archive ends`);
+      // Those are in archives before or behind.
+      if (number <= from || number > until) continue;
       const checkpoint = parseCheckpoint(signed.text);
       if (!checkpoint) {
         problems.push(`${name}: checkpoint in place ${ordinal} is unreadable`);
@@ -112,13 +165,19 @@ export function verifyCheckpoints(
 
   problems.push(...missing);
   const heads = new Map<string, CoveredHead[]>();
-  const closed = new Set<string>();
+  if (begins)
+    for (const { tree, ...head } of begins.heads)
+      heads.set(head.chainId, [
+        { ...head, root: treeRoot(tree).toString("hex"), sequence: from, time: begins.time, previousTime: undefined },
+      ]);
+  const closed = new Set(closedBefore);
   const restored = new Map<string, RestoredEnd & { statement: StatedRestore }>();
-  let newest = 0;
+  let newest = from;
   for (const sequence of row.keys()) newest = Math.max(newest, sequence);
-  let previous = { hash: FIRST_PREVIOUS_HASH, known: true };
+  let previous = { hash: begins?.hash ?? FIRST_PREVIOUS_HASH, known: true };
   let last: { signed: SignedCheckpoint; checkpoint: Checkpoint } | undefined;
-  for (let sequence = 1; sequence <= newest; sequence += 1) {
+  for (let sequence = from + 1; sequence <= newest; sequence += 1) {
+    if (sequence % CHECKPOINTS_PER_STEP === 0) yield;
     const each = row.get(sequence);
     if (!each) {
       problems.push(`checkpoint ${sequence} is missing`);
@@ -134,7 +193,7 @@ export function verifyCheckpoints(
     if (!included && !verifyAuditSignature(signed, checkpoint.keyVersion, keys))
       problems.push(`checkpoint ${sequence} is not signed by the audit key`);
     const { time } = checkpoint;
-    const previousTime = previous.known ? last?.checkpoint.time : undefined;
+    const previousTime = previous.known ? (last?.checkpoint.time ?? begins?.time) : undefined;
     if (previousTime && time.getTime() < previousTime.getTime() - RECORD_TIME_TOLERANCE_MS)
       problems.push(`checkpoint ${sequence} has an earlier time than the one before`);
     for (const each of checkpoint.heads) {
@@ -178,5 +237,6 @@ export function verifyCheckpoints(
     if (ends.length !== last.checkpoint.chainCount || allHeadsHash(ends) !== last.checkpoint.headsHash)
       problems.push(`checkpoint ${last.checkpoint.sequence} signs for other heads than those before it name`);
   }
-  return { problems, hidden: missing, count: row.size, last: last?.checkpoint, heads, closed, restored };
+  const known = { count: row.size, last: last?.checkpoint, lastHash: previous.hash };
+  return { problems, hidden: missing, ...known, heads, closed, restored };
 }

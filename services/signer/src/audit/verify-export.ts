@@ -1,4 +1,5 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
+import { type ArchiveStatement, isSameEnd, type LogEnd, type OpenHead, readArchive } from "./archive.ts";
 import type { AuditPublicKeys } from "./audit-key.ts";
 import { readCertificate, verifyBatch, type WriterCertificate } from "./batch.ts";
 import type { SignedCheckpoint, SignedHead } from "./checkpoint.ts";
@@ -10,7 +11,7 @@ import {
   type KnownCheckpoints,
   RECORD_TIME_TOLERANCE_MS,
   type StatedRestore,
-  verifyCheckpoints,
+  verifyCheckpointsInTurns,
 } from "./verify-checkpoints.ts";
 
 export interface AuditReport {
@@ -25,6 +26,12 @@ export interface AuditReport {
   readonly until: Date | undefined;
   /** Records that an operator's signed statement says were lost in a restore of the database. */
   readonly losses: readonly Loss[];
+  /** The statement about the archive before the first file, which was not given. */
+  readonly begins: ArchiveStatement | undefined;
+  /** Where the last file ends, if it is an archive: others follow. */
+  readonly end: LogEnd | undefined;
+  /** Of the last file, hex. */
+  readonly sha256: string;
 }
 
 export interface Loss {
@@ -45,6 +52,8 @@ export interface VerifyOptions {
 }
 
 export const EXPORT_FORMAT = "countersign-audit-export-2";
+const BEGIN = "begin ";
+const UNTIL = /^until (\d{1,15})$/;
 const CHECKPOINT = "checkpoint ";
 const CHAIN = /^chain ([0-9a-f-]{36}) (\d{1,15}) ([0-9a-f]{64}) (\{.*\})$/;
 const BATCH_LINE = /^batch (\d{1,15}) (\S{24}) ([0-9a-f]*)$/;
@@ -74,6 +83,8 @@ interface Passing {
   nextHead: number;
   /** Between which times a record may be, as ISO texts, until the next head. */
   times: readonly [string, string];
+  /** The last record that archives have. */
+  readonly start: number;
   sequence: number;
   previousHash: string;
   batch: OpenBatch;
@@ -83,26 +94,91 @@ interface Passing {
   broken: boolean;
 }
 
+/** The files before. */
+interface Before {
+  /** The chains that they closed, and all that they have. */
+  readonly closed: Set<string>;
+  readonly chains: Set<string>;
+}
+
 /**
- * Checks an export (`countersign audit export`) against checkpoints: a record changed, removed, moved,
- * or added, records that no process of the signer has signed, times that do not fit, a tail or a chain that
- * is missing, checkpoints that contradict each other. Reads it once, in memory of the checkpoints' size.
+ * Checks archives in their order, and the export behind them (`countersign audit archive`, `audit export`),
+ * or some of these, against checkpoints: a record changed, removed, moved, or added, records that no process
+ * of the signer has signed, times that do not fit, a tail, a chain or a file that is missing, checkpoints
+ * that contradict each other. Reads each file once, in memory of its checkpoints' size.
  */
-export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: VerifyOptions): Promise<AuditReport> {
+export async function verifyExports(
+  files: Iterable<AsyncIterable<Uint8Array>>,
+  options: VerifyOptions,
+): Promise<AuditReport> {
+  const before: Before = { closed: new Set(), chains: new Set() };
+  const found: [file: number, problem: string][] = [];
+  let [report, count]: [AuditReport | undefined, number] = [undefined, 0];
+  for (const file of files) {
+    count += 1;
+    const next: AuditReport = await verifyFile(file, options, before);
+    const link = report && linkProblem(report, next);
+    for (const problem of link ? [link, ...next.problems] : next.problems) found.push([count, problem]);
+    report = report
+      ? {
+          ...next,
+          records: report.records + next.records,
+          chains: before.chains.size,
+          checkpoints: report.checkpoints + next.checkpoints,
+          until: next.until ?? report.until,
+          losses: [...report.losses, ...next.losses],
+          begins: report.begins,
+        }
+      : next;
+  }
+  const problems = found.map(([file, problem]) => (count > 1 ? `file ${file}: ${problem}` : problem));
+  return { ...(report ?? { ...NOTHING, sha256: "" }), problems };
+}
+
+/** Checks one export: see verifyExports. */
+export const verifyExport = (chunks: AsyncIterable<Uint8Array>, options: VerifyOptions): Promise<AuditReport> =>
+  verifyExports([chunks], options);
+
+/** Returns what is wrong between two files; "" where the second continues the first. */
+function linkProblem(previous: AuditReport, { begins }: AuditReport): string {
+  const { end, sha256 } = previous;
+  if (!end) return "the file before is no archive that another file continues";
+  if (!begins) return "it begins with the first record, and not behind the archive before";
+  if (begins.sequence > end.sequence)
+    return `the archive of checkpoints ${end.sequence + 1} to ${begins.sequence} is missing`;
+  if (begins.sequence < end.sequence)
+    return `it begins behind checkpoint ${begins.sequence}, which the file before is already behind`;
+  if (begins.sha256 !== sha256) return "the archive before is not the file that was taken out of the database";
+  return isSameEnd(begins, end) ? "" : "it continues another log than that of the archive before";
+}
+
+async function verifyFile(
+  chunks: AsyncIterable<Uint8Array>,
+  options: VerifyOptions,
+  before: Before,
+): Promise<AuditReport> {
   const problems: string[] = [];
   const exported: SignedCheckpoint[] = [];
   const seen = new Set<string>();
+  let begins: ArchiveStatement | undefined;
+  let until: number | undefined;
   let known: KnownCheckpoints | undefined;
   let chain: Passing | undefined;
+  const starts = new Map<string, OpenHead>();
+  const ends: OpenHead[] = [];
+  const digest = createHash("sha256");
   let [records, uncovered, lines, ended] = [0, 0, 0, false];
 
-  const verifiedCheckpoints = () => {
-    known ??= verifyCheckpoints(
+  const lookAtCheckpoints = async (): Promise<void> => {
+    known ??= await verifyCheckpointsInTurns(
       [{ name: "export", checkpoints: exported }, ...(options.elsewhere ?? [])],
       options.keys,
+      { begins, until, closedBefore: before.closed },
     );
-    return known;
   };
+  // They come before all that needs them.
+  const verifiedCheckpoints = () => known!;
+  const lastTime = (): Date | undefined => known?.last?.time ?? begins?.time;
   const reportProblem = (passing: Passing, problem: string): void => {
     if (problem === "") return;
     problems.push(`chain ${passing.chainId}: ${problem}`);
@@ -118,7 +194,9 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
     seen.add(chainId);
     const writer = readCertificate(signed, options.keys);
     const { kept = Number.POSITIVE_INFINITY } = verifiedCheckpoints().restored.get(chainId) ?? {};
-    const heads = (verifiedCheckpoints().heads.get(chainId) ?? []).filter((head) => head.size <= kept);
+    const start = starts.get(chainId) ?? { size: 0, hash: genesisHash(chainId), tree: EMPTY_TREE };
+    const covered = verifiedCheckpoints().heads.get(chainId) ?? [];
+    const heads = covered.filter(({ size }) => size > start.size && size <= kept);
     chain = {
       chainId,
       writer: writer ?? NO_WRITER,
@@ -127,12 +205,13 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
       headHash,
       heads,
       nextHead: 0,
-      times: timesOf(writer ?? NO_WRITER, heads[0], verifiedCheckpoints().last?.time),
-      sequence: 0,
-      previousHash: genesisHash(chainId),
-      batch: { first: 1, previousHash: genesisHash(chainId), hashes: [], latest: "" },
+      times: timesOf(writer ?? NO_WRITER, heads[0], lastTime()),
+      start: start.size,
+      sequence: start.size,
+      previousHash: start.hash,
+      batch: { first: start.size + 1, previousHash: start.hash, hashes: [], latest: "" },
       waiting: [],
-      tree: EMPTY_TREE,
+      tree: start.tree,
       broken: false,
     };
     // Of a chain without records, nothing is claimed.
@@ -145,7 +224,7 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
 
   const pass = (passing: Passing, line: Buffer): void => {
     records += 1;
-    if (!passing.broken) reportProblem(passing, takeRecord(passing, line, verifiedCheckpoints().last?.time));
+    if (!passing.broken) reportProblem(passing, takeRecord(passing, line, lastTime()));
   };
   const finish = (passing: Passing): void => {
     if (passing.broken) return;
@@ -157,10 +236,27 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
       if (!isKept) reportProblem(passing, "it does not end where the statement about the restore says");
       return;
     }
-    const added = passing.sequence - (passing.heads.at(-1)?.size ?? 0);
-    if (added > 0 && verifiedCheckpoints().closed.has(passing.chainId))
-      reportProblem(passing, `its last ${added} records were added after it was closed`);
-    if (!passing.broken) uncovered += added;
+    const added = passing.sequence - (passing.heads.at(-1)?.size ?? passing.start);
+    const isClosed = verifiedCheckpoints().closed.has(passing.chainId);
+    if (added > 0 && isClosed) reportProblem(passing, `its last ${added} records were added after it was closed`);
+    if (passing.broken) return;
+    uncovered += added;
+    const { chainId, sequence: size, previousHash, tree } = passing;
+    if (!isClosed && size > 0) ends.push({ chainId, size, hash: previousHash, tree });
+  };
+
+  /** Takes the lines that say which part of the log this is. */
+  const takeRange = (text: string): boolean => {
+    const signed = text.startsWith(BEGIN) && !begins ? parseSignedLine(text.slice(BEGIN.length)) : undefined;
+    if (signed) {
+      begins = readArchive(signed, options.keys);
+      if (!begins) problems.push("the audit key has not signed the statement about the archive before");
+      for (const head of begins?.heads ?? []) starts.set(head.chainId, head);
+      return true;
+    }
+    const last = until === undefined && UNTIL.exec(text)?.[1];
+    if (last) until = Number(last);
+    return Boolean(last);
   };
 
   const take = (line: Buffer): void => {
@@ -182,34 +278,53 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
       else {
         const signed = text.startsWith(CHECKPOINT) ? parseSignedLine(text.slice(CHECKPOINT.length)) : undefined;
         if (signed && !known) exported.push(signed);
-        else problems.push(`line ${lines} is unreadable`);
+        else if (known || exported.length > 0 || !takeRange(text)) problems.push(`line ${lines} is unreadable`);
       }
     }
   };
 
-  for await (const some of splitLines(chunks)) {
-    if (lines === 0 && some[0]?.toString() !== EXPORT_FORMAT) {
-      return { ...NOTHING, problems: ["this is no export of an audit log"] };
+  async function* noted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      digest.update(chunk);
+      yield chunk;
     }
-    for (const line of some) take(line);
   }
+  for await (const some of splitLines(noted())) {
+    if (lines === 0 && some.length > 0 && some[0]!.toString() !== EXPORT_FORMAT)
+      return { ...NOTHING, problems: ["this is no export of an audit log"], sha256: "" };
+    for (const line of some) {
+      if (!known && isAfterCheckpoints(line)) await lookAtCheckpoints();
+      take(line);
+    }
+  }
+  await lookAtCheckpoints();
   if (chain) finish(chain);
   if (!ended) problems.push("the export is cut off: its last line is not `end`");
-  const { problems: wrong, heads, count, last, restored } = verifiedCheckpoints();
+  const { problems: wrong, heads, closed, count, last, lastHash, restored } = verifiedCheckpoints();
   for (const chainId of new Set([...heads.keys(), ...restored.keys()])) {
     if (!seen.has(chainId) && restored.get(chainId)?.kept !== 0) problems.push(`chain ${chainId} is missing`);
   }
   const losses = [...restored.values()].flatMap(({ chainId, size, kept, statement }) =>
     kept < size ? [{ chainId, first: kept + 1, last: size, statement }] : [],
   );
+  if (until !== undefined && last?.sequence !== until)
+    problems.push(`the archive does not end with checkpoint ${until}`);
+  if (until !== undefined && uncovered > 0)
+    problems.push(`${uncovered} records are behind checkpoint ${until}, with which the archive ends`);
+  for (const chainId of closed) before.closed.add(chainId);
+  for (const chainId of seen) before.chains.add(chainId);
+  const open = ends.sort((a, b) => (a.chainId < b.chainId ? -1 : 1));
   return {
     problems: [...wrong, ...problems],
     records,
     chains: seen.size,
     checkpoints: count,
     uncovered,
-    until: last?.time,
+    until: lastTime(),
     losses,
+    begins,
+    end: until === undefined || !last ? undefined : { sequence: until, hash: lastHash, time: last.time, heads: open },
+    sha256: digest.digest("hex"),
   };
 }
 
@@ -220,7 +335,10 @@ const NO_WRITER: WriterCertificate = {
   keyVersion: 0,
   publicKey: { algorithm: "ES256", publicKey: "" },
 };
-const NOTHING = { records: 0, chains: 0, checkpoints: 0, uncovered: 0, until: undefined, losses: [] };
+const NOTHING = {
+  ...{ records: 0, chains: 0, checkpoints: 0, uncovered: 0 },
+  ...{ until: undefined, losses: [], begins: undefined, end: undefined },
+};
 
 function growBy(passing: Passing): void {
   passing.tree = growTree(passing.tree, passing.waiting).tree;
@@ -304,6 +422,8 @@ function endProblem({ sequence, batch, headSize, headHash, heads, previousHash }
   if (batch.hashes.length > 0) return `records ${batch.first} to ${sequence} are in no signed batch`;
   return sequence > headSize || previousHash !== headHash ? "its head is not its last record" : "";
 }
+
+const isAfterCheckpoints = (line: Buffer): boolean => hasAt(line, 0, "chain ") || hasAt(line, 0, "end");
 
 const hasAt = (bytes: Buffer, at: number, text: string): boolean =>
   bytes.toString("latin1", at, at + text.length) === text;

@@ -27,6 +27,13 @@ const message = z.object({
   chainName: z.string().max(64),
 });
 
+/** Of `countersign audit archive`: a moment, or nothing for all. */
+const exported = z.object({ before: z.union([z.literal(""), z.iso.datetime({ offset: true })]) });
+const archive = z.object({
+  sequence: z.bigint().positive().max(BigInt(Number.MAX_SAFE_INTEGER)).transform(Number),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, "is no SHA-256 in hex"),
+});
+
 const toResult = ({
   problems,
   records,
@@ -35,6 +42,7 @@ const toResult = ({
   uncovered,
   until,
   losses,
+  archived,
 }: NonNullable<VerifiedSoFar["report"]>) =>
   ({
     problems: problems.slice(0, MAX_PROBLEMS),
@@ -47,13 +55,17 @@ const toResult = ({
       const stated = `checkpoint ${sequence} states at ${time.toISOString()} that the database was restored`;
       return `records ${first} to ${last} of chain ${chainId}: ${stated}, by ${by}: ${reason}`;
     }),
+    archived,
   }) satisfies AuditResult;
 
 /** Handles signer.v1.Admin. */
 export function signerAdminHandlers(options: AdminOptions): Handlers<AdminService> {
   const { actions, explain } = options;
   const check = checkPolicy(options);
-  const { exportAudit, verifyAudit } = auditReading({ ...options, pause: (ms, signal) => sleepUntil(ms, [signal]) });
+  const { exportAudit, verifyAudit, removeAudit } = auditReading({
+    ...options,
+    pause: (ms, signal) => sleepUntil(ms, [signal]),
+  });
   return {
     async checkPolicy(request, call) {
       const by = administrator(call, "policy check", request);
@@ -73,8 +85,12 @@ export function signerAdminHandlers(options: AdminOptions): Handlers<AdminServic
 
     async *exportAudit(request, call) {
       const by = administrator(call, "audit export", request);
-      await actions.read(by, { command: "audit export" });
-      for await (const lines of exportAudit()) yield { lines };
+      const { before } = parseRequest(exported, request);
+      await actions.read(
+        by,
+        before ? { command: "audit archive", arguments: { before } } : { command: "audit export" },
+      );
+      for await (const lines of exportAudit(before ? new Date(before) : undefined)) yield { lines };
     },
 
     async *verifyAudit(request, call) {
@@ -82,6 +98,13 @@ export function signerAdminHandlers(options: AdminOptions): Handlers<AdminServic
       await actions.read(by, { command: "audit verify" });
       for await (const { lines, report } of verifyAudit(call.signal))
         yield { lines, result: report && toResult(report) };
+    },
+
+    async *removeAudit(request, call) {
+      const by = administrator(call, "audit remove", request);
+      const file = parseRequest(archive, request);
+      await actions.begin(by, { command: "audit remove", arguments: file });
+      yield* removeAudit(by, file, call.signal);
     },
   };
 }

@@ -2,6 +2,7 @@ import { createActionLog } from "@countersign/admin-actions";
 import { asPort } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import { signerReadings } from "./account-readings.ts";
+import { postgresAuditArchives } from "./audit-archives.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAuditStore } from "./postgres-audit-store.ts";
@@ -50,7 +51,8 @@ export async function openStores(runtime: ServiceRuntime, chains: { keys(): Iter
     administration: {
       actions: createActionLog(administration.postgres, clock),
       readings: signerReadings(administration.postgres, chains, clock),
-      exportLines: () => exportAudit(administration.prisma),
+      exportLines: (until?: number) => exportAudit(administration.prisma, until),
+      archives: postgresAuditArchives(administration.postgres, administration.prisma),
     },
     auditReader: prismaAuditReader(prisma),
     checkpoints: prismaCheckpointStore(prisma),

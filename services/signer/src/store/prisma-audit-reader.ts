@@ -1,5 +1,8 @@
+import { AppError } from "@countersign/core";
+import { type ChainEnd, parseCheckpoint } from "../audit/checkpoint.ts";
 import { EXPORT_FORMAT } from "../audit/verify-export.ts";
 import type { AuditReader } from "../domain/get-audit-proof.ts";
+import { archiveOf, readLastArchive } from "./audit-archives.ts";
 import type { AuditBatch, PrismaClient } from "./generated/client.ts";
 import { readRecordHashes, splitHashes } from "./prisma-checkpoint-store.ts";
 
@@ -37,25 +40,43 @@ export function prismaAuditReader(prisma: PrismaClient): AuditReader {
 const CHECKPOINTS_PER_PAGE = 5000;
 const BATCHES_PER_PAGE = 100;
 
-/** Yields the lines that audit/verify-export.ts reads, without those that are written meanwhile. */
-export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string> {
+/**
+ * Yields the lines that audit/verify-export.ts reads, without those that are written meanwhile: behind the
+ * last archive, and only those under checkpoint `until` where it is given.
+ * Errors: Unavailable where that part was taken out of the database meanwhile.
+ */
+export async function* exportAudit(prisma: PrismaClient, until?: number): AsyncGenerator<string> {
+  const signed = await readLastArchive(prisma);
+  const archive = archiveOf(signed);
+  const heads = new Map<string, ChainEnd>(archive?.heads.map((head) => [head.chainId, head]));
+  const begins = new Map(heads);
   yield EXPORT_FORMAT;
+  if (signed) yield `begin ${JSON.stringify(signed)}`;
+  if (until !== undefined) yield `until ${until}`;
   // Checkpoints first, so that the records read later are all that they cover.
-  for (let after = 0n; ; ) {
+  for (let after = BigInt(archive?.sequence ?? 0); ; ) {
     const rows = await prisma.auditCheckpoint.findMany({
-      where: { sequence: { gt: after } },
+      where: { sequence: { gt: after, ...(until !== undefined && { lte: BigInt(until) }) } },
       orderBy: { sequence: "asc" },
       take: CHECKPOINTS_PER_PAGE,
     });
-    for (const { text, signature } of rows) yield `checkpoint ${JSON.stringify({ text, signature })}`;
+    for (const { text, signature } of rows) {
+      if (until !== undefined) for (const head of parseCheckpoint(text)?.heads ?? []) heads.set(head.chainId, head);
+      yield `checkpoint ${JSON.stringify({ text, signature })}`;
+    }
     if (rows.length < CHECKPOINTS_PER_PAGE) break;
     after = rows.at(-1)!.sequence;
   }
-  const chains = await prisma.auditChain.findMany({ orderBy: { id: "asc" } });
-  for (const { id: chainId, headSequence, headHash, certificate: text, certificateSignature: signature } of chains) {
-    yield `chain ${chainId} ${headSequence} ${headHash} ${JSON.stringify({ text, signature })}`;
-    for (let after = 0n; ; ) {
-      const where = { chainId, lastSequence: { gt: after, lte: headSequence } };
+  const closedIn = archive && { OR: [{ closedIn: null }, { closedIn: { gt: BigInt(archive.sequence) } }] };
+  const chains = await prisma.auditChain.findMany({ ...(closedIn && { where: closedIn }), orderBy: { id: "asc" } });
+  for (const chain of chains) {
+    const { id: chainId, certificate: text, certificateSignature: signature } = chain;
+    const isWhole = until === undefined || (chain.closedIn !== null && chain.closedIn <= until);
+    const end = isWhole ? { size: Number(chain.headSequence), hash: chain.headHash } : heads.get(chainId);
+    if (!end) continue;
+    yield `chain ${chainId} ${end.size} ${end.hash} ${JSON.stringify({ text, signature })}`;
+    for (let after = BigInt(begins.get(chainId)?.size ?? 0); ; ) {
+      const where = { chainId, lastSequence: { gt: after, lte: BigInt(end.size) } };
       const batches = await prisma.auditBatch.findMany({
         where,
         orderBy: { lastSequence: "asc" },
@@ -70,5 +91,7 @@ export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string>
       after = batches.at(-1)!.lastSequence;
     }
   }
+  if ((await readLastArchive(prisma))?.text !== signed?.text)
+    throw new AppError("Unavailable", { detail: "a part of the log was taken out meanwhile: try again" });
   yield "end";
 }

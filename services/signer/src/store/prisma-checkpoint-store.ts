@@ -10,6 +10,8 @@ import {
   type SignedCheckpoint,
 } from "../audit/checkpoint.ts";
 import type { CheckpointBasis, CheckpointStore, NewCheckpoint, StoredBatch } from "../audit/checkpointer.ts";
+import { EMPTY_TREE } from "../audit/tree.ts";
+import { archiveOf, readLastArchive } from "./audit-archives.ts";
 import { Prisma, type PrismaClient } from "./generated/client.ts";
 
 type Transaction = Prisma.TransactionClient;
@@ -112,7 +114,11 @@ async function readBasis(tx: Transaction): Promise<CheckpointBasis> {
       return { tree: { size: Number(tree.size), frontier }, checkpoint: checkpoint ?? undefined };
     },
     batches: (chainId, from, to) => readBatches(tx, chainId, from, to),
-    recordHashes: (chainId, from, to) => readRecordHashes(tx, chainId, from, to),
+    async leaves(chainId, to) {
+      const archive = archiveOf(await readLastArchive(tx));
+      const { tree: archived = EMPTY_TREE } = archive?.heads.find((head) => head.chainId === chainId) ?? {};
+      return { archived, hashes: await readRecordHashes(tx, chainId, archived.size, to) };
+    },
   };
 }
 
@@ -129,15 +135,17 @@ async function closeChains(tx: Transaction, { sequence, time, closed = [] }: Che
   await tx.auditChain.deleteMany({ where: { closedIn: null, headSequence: 0, startedAt } });
 }
 
-/** Returns all checkpoints and chains, for the statement about a restore. */
+/** Returns all checkpoints and chains behind the last archive, for the statement about a restore. */
 export async function readForEpoch(tx: Transaction) {
   // No process may run; one that does waits, and finds its chain closed.
   await tx.$executeRaw`SELECT FROM audit_checkpoint_lock FOR UPDATE`;
   await tx.$executeRaw`SELECT FROM audit_chain WHERE closed_in IS NULL ORDER BY id FOR UPDATE`;
+  const archive = await readLastArchive(tx);
+  const archived = archiveOf(archive)?.sequence ?? 0;
   const database: SignedCheckpoint[] = [];
   for (;;) {
     const rows = await tx.auditCheckpoint.findMany({
-      where: { sequence: { gt: BigInt(database.length) } },
+      where: { sequence: { gt: BigInt(archived + database.length) } },
       orderBy: { sequence: "asc" },
       take: BATCHES_PER_PAGE,
     });
@@ -147,7 +155,7 @@ export async function readForEpoch(tx: Transaction) {
   const chains = (await tx.auditChain.findMany({ where: { headSequence: { gt: 0 } } })).map((row) => ({
     ...{ chainId: row.id, size: Number(row.headSequence), hash: row.headHash, isClosed: row.closedIn !== null },
   }));
-  return { database, chains };
+  return { archive, database, chains };
 }
 
 /**
@@ -246,6 +254,7 @@ export function prismaCheckpointStore(prisma: PrismaClient): CheckpointStore {
       });
       return rows.map(({ text, signature }) => ({ text, signature }));
     },
+    lastArchive: () => readLastArchive(prisma),
     async closedChains(chainId, limit) {
       const rows = await prisma.auditChain.findMany({
         where: { id: { gt: chainId }, closedIn: { not: null } },

@@ -1,4 +1,6 @@
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import { archiveText } from "../audit/archive.ts";
+import type { SignedText } from "../audit/audit-key.ts";
 import { batchText, certificateText } from "../audit/batch.ts";
 import {
   allHeadsHash,
@@ -10,11 +12,17 @@ import {
 } from "../audit/checkpoint.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "../audit/record.ts";
 import { EMPTY_TREE, growTree, type Tree, treeRoot } from "../audit/tree.ts";
-import { EXPORT_FORMAT } from "../audit/verify-export.ts";
+import { EXPORT_FORMAT, verifyExport } from "../audit/verify-export.ts";
 
 export const auditKey = generateKeyPair();
 export const auditKeys = new Map([[1, auditKey.publicKey]]);
 export const time = new Date("2026-11-21T10:00:00Z");
+
+/** Returns a text with the signature of the audit key, or of another one. */
+export const signedText = (text: string, key = auditKey): SignedText => ({
+  text,
+  signature: Buffer.from(signMessage(key.privateKey, Buffer.from(text), "sha256")).toString("hex"),
+});
 
 export const auditEntry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
   time,
@@ -63,6 +71,22 @@ export function auditWorld(writer = newWriter()) {
   const checkpoints: SignedCheckpoint[] = [];
   let previousHash = FIRST_PREVIOUS_HASH;
   const closedBefore = new Set<string>();
+  /** Archived checkpoints, lines of each chain, closed chains; and the statement about the last archive. */
+  const archived = { checkpoints: 0, lines: new Map<string, number>(), closed: new Set<string>() };
+  let statement: SignedText | undefined;
+  const linesOf = (until?: number): string[] => {
+    const lines = [EXPORT_FORMAT];
+    if (statement) lines.push(`begin ${JSON.stringify(statement)}`);
+    if (until !== undefined) lines.push(`until ${until}`);
+    for (const signed of checkpoints.slice(archived.checkpoints)) lines.push(`checkpoint ${JSON.stringify(signed)}`);
+    for (const [chainId, { lines: own }] of chains) {
+      if (archived.closed.has(chainId)) continue;
+      const { size, hash } = headOf(chainId);
+      lines.push(`chain ${chainId} ${size} ${hash} ${JSON.stringify(writer.certificate)}`);
+      for (const line of own.slice(archived.lines.get(chainId) ?? 0)) lines.push(line);
+    }
+    return [...lines, "end"];
+  };
   const headOf = (chainId: string) => {
     const { records } = chains.get(chainId)!;
     return { chainId, size: records.length, hash: records.at(-1)?.hash ?? genesisHash(chainId) };
@@ -111,16 +135,25 @@ export function auditWorld(writer = newWriter()) {
       checkpoints.push({ text, signature });
       previousHash = checkpointHash(text);
     },
-    /** The lines of an export. */
-    export(): string[] {
-      const lines = [EXPORT_FORMAT];
-      for (const signed of checkpoints) lines.push(`checkpoint ${JSON.stringify(signed)}`);
-      for (const [chainId, { lines: own }] of chains) {
-        const { size, hash } = headOf(chainId);
-        lines.push(`chain ${chainId} ${size} ${hash} ${JSON.stringify(writer.certificate)}`);
-        for (const line of own) lines.push(line);
-      }
-      return [...lines, "end"];
+    /** The lines of an export of what is in no archive. */
+    export: () => linesOf(),
+    /** Takes out all that is under the last checkpoint, which must be all; returns the archive's lines. */
+    async archive(change: object = {}, key = auditKey): Promise<string[]> {
+      const lines = linesOf(checkpoints.length);
+      const { end, sha256 } = await verifyExport(chunksOf(lines), { keys: auditKeys });
+      const stated = {
+        after: archived.checkpoints,
+        sha256,
+        keyVersion: 1,
+        removedAt: time,
+        by: "ada",
+        reason: "space",
+      };
+      statement = signedText(archiveText({ ...end!, ...stated, ...change }), key);
+      archived.checkpoints = checkpoints.length;
+      for (const [chainId, { lines: own }] of chains) archived.lines.set(chainId, own.length);
+      for (const chainId of closedBefore) archived.closed.add(chainId);
+      return lines;
     },
   };
 }

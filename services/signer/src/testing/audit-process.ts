@@ -11,7 +11,7 @@ import { createAuditLog } from "../audit/audit-log.ts";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { openCheckpointFile, parseSignedLine } from "../audit/checkpoint-file.ts";
 import { startCheckpointer } from "../audit/checkpointer.ts";
-import { type AuditReport, verifyExport } from "../audit/verify-export.ts";
+import { type AuditReport, verifyExports } from "../audit/verify-export.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { postgresAuditStore } from "../store/postgres-audit-store.ts";
 import { exportAudit } from "../store/prisma-audit-reader.ts";
@@ -22,7 +22,7 @@ const logger = createLogger({ name: "test", level: "silent" });
 export const accountId = "01900000-0000-7000-8000-000000000001";
 /** A database of the test's own, with the signer's migrations. */
 export let database: TestDatabase;
-let postgres: Postgres;
+export let postgres: Postgres;
 export let prisma: PrismaClient;
 let directory: string;
 
@@ -88,11 +88,15 @@ export const readCheckpointFile = (path: string): SignedCheckpoint[] =>
     .slice(0, -1)
     .map((line) => parseSignedLine(line)!);
 
-/** Returns the report of `signer audit verify` about the database now. */
-export async function verifyDatabase(elsewhere: readonly SignedCheckpoint[] = []): Promise<AuditReport> {
+/** Returns the report of `signer audit verify` about archives and the database now. */
+export async function verifyDatabase(
+  elsewhere: readonly SignedCheckpoint[] = [],
+  archives: readonly (readonly string[])[] = [],
+): Promise<AuditReport> {
   const lines: string[] = [];
   for await (const line of exportAudit(prisma)) lines.push(line);
-  return verifyExport(chunksOf(lines), { keys: auditKeys, elsewhere: [{ name: "file", checkpoints: elsewhere }] });
+  const files = [...archives, lines].map((each) => chunksOf(each));
+  return verifyExports(files, { keys: auditKeys, elsewhere: [{ name: "file", checkpoints: elsewhere }] });
 }
 
 /** Returns how many records of open chains are under checkpoints. */

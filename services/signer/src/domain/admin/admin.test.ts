@@ -1,4 +1,5 @@
 import { setImmediate as breathe } from "node:timers/promises";
+import { systemClock } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import { EXPORT_FORMAT } from "../../audit/verify-export.ts";
 import { DEFAULT_POLICY } from "../../policy/policy.ts";
@@ -51,13 +52,20 @@ describe("the audit log", () => {
       for (let i = 0; i < count; i++) yield "end";
     };
   const signal = new AbortController().signal;
+  const unused = undefined as never;
+  const options = {
+    archives: unused,
+    auditSigner: { keys: new Map(), version: () => 1, sign: unused },
+    archiveMinDays: 30,
+    clock: systemClock,
+    pause: () => breathe(),
+  };
 
   it("is exported in parts", async () => {
     const sizes: number[] = [];
     const { exportAudit } = auditReading({
       exportLines: linesOf(1_000),
-      auditKeys: () => new Map(),
-      pause: () => breathe(),
+      ...options,
     });
     for await (const lines of exportAudit()) sizes.push(lines.length);
     expect(sizes).toEqual([500, 500, 1]);
@@ -66,8 +74,7 @@ describe("the audit log", () => {
   it("is verified with progress, once at a time", async () => {
     const { exportAudit, verifyAudit: verify } = auditReading({
       exportLines: linesOf(1),
-      auditKeys: () => new Map(),
-      pause: () => breathe(),
+      ...options,
     });
     const first = verify(signal);
     const second = verify(signal);
@@ -93,8 +100,7 @@ describe("the audit log", () => {
     }
     const { verifyAudit: verify } = auditReading({
       exportLines: endless,
-      auditKeys: () => new Map(),
-      pause: () => breathe(),
+      ...options,
     });
     const running = verify(abort.signal);
     await running.next();

@@ -1,12 +1,11 @@
-import { AppError } from "@countersign/core";
-import type { AuditPublicKeys } from "../../audit/audit-key.ts";
+import { type Administrator, AppError } from "@countersign/core";
+import { archivedLine } from "../../audit/archive.ts";
 import { type AuditReport, verifyExport } from "../../audit/verify-export.ts";
+import { type ArchiveFile, type ArchiveOptions, endBefore, removeArchived } from "./archive-audit.ts";
 
-export interface ReadAuditOptions {
-  /** The lines of an export, as they are in the database. */
-  exportLines(): AsyncIterable<string>;
-  /** The public halves of the audit key, which a rotation adds to. */
-  auditKeys(): AuditPublicKeys;
+export interface ReadAuditOptions extends ArchiveOptions {
+  /** The lines of an export, as they are in the database; those up to a checkpoint are an archive's. */
+  exportLines(until?: number): AsyncIterable<string>;
   pause(ms: number, signal: AbortSignal): Promise<unknown>;
 }
 
@@ -15,9 +14,12 @@ const LINES_AT_ONCE = 500;
 const PROGRESS_MS = 1_000;
 
 /** Yields the lines of an export, some at once. */
-async function* linesOf({ exportLines }: Pick<ReadAuditOptions, "exportLines">): AsyncGenerator<string[]> {
+async function* linesOf(
+  { exportLines }: Pick<ReadAuditOptions, "exportLines">,
+  until?: number,
+): AsyncGenerator<string[]> {
   let lines: string[] = [];
-  for await (const line of exportLines()) {
+  for await (const line of exportLines(until)) {
     lines.push(line);
     if (lines.length < LINES_AT_ONCE) continue;
     yield lines;
@@ -29,13 +31,21 @@ async function* linesOf({ exportLines }: Pick<ReadAuditOptions, "exportLines">):
 /** How far a verification is; the last one has the report. */
 export interface VerifiedSoFar {
   readonly lines: bigint;
-  readonly report?: AuditReport;
+  /** `archived`: a line about the part that is not in the database, or nothing. */
+  readonly report?: AuditReport & { readonly archived: string };
+}
+
+/** How far a removal is. */
+export interface RemovedSoFar {
+  readonly lines: bigint;
+  readonly rows: bigint;
 }
 
 /**
- * Reads the audit log of the database, one reader at a time in this process. `exportAudit` yields its lines.
- * `verifyAudit` verifies it against its own checkpoints and the vault's audit keys; an auditor compares with
- * checkpoints that were kept elsewhere: `signer audit verify`.
+ * Reads the audit log of the database, one reader at a time in this process. `exportAudit` yields its lines,
+ * or those of an archive of all before a time. `verifyAudit` verifies it against its own checkpoints and the
+ * vault's audit keys; an auditor compares with checkpoints that were kept elsewhere: `signer audit verify`.
+ * `removeAudit` takes an archive out of the database.
  * Errors: RateLimited while another one reads.
  */
 export function auditReading(options: ReadAuditOptions) {
@@ -49,27 +59,49 @@ export function auditReading(options: ReadAuditOptions) {
       isRunning = false;
     }
   }
-  async function* verify(signal: AbortSignal): AsyncGenerator<VerifiedSoFar> {
+  async function* archived(before: Date): AsyncGenerator<string[]> {
+    yield* linesOf(options, await endBefore(options, before));
+  }
+  async function* remove(by: Administrator, file: ArchiveFile, signal: AbortSignal): AsyncGenerator<RemovedSoFar> {
+    let [lines, rows] = [0n, 0n];
+    async function* verifying() {
+      for await (const soFar of verify(signal, file.sequence)) {
+        lines = soFar.lines;
+        yield soFar.report;
+      }
+    }
+    const pause = (ms: number) => options.pause(ms, signal);
+    for await (const count of removeArchived(options, by, file, verifying, pause)) {
+      signal.throwIfAborted();
+      rows += BigInt(count);
+      yield { lines, rows };
+    }
+  }
+  async function* verify(signal: AbortSignal, until?: number): AsyncGenerator<VerifiedSoFar> {
     let lines = 0n;
     async function* chunks(): AsyncGenerator<Uint8Array> {
-      for await (const some of linesOf(options)) {
+      for await (const some of linesOf(options, until)) {
         signal.throwIfAborted();
         lines += BigInt(some.length);
         yield Buffer.from(`${some.join("\n")}\n`);
       }
     }
-    const verifying = verifyExport(chunks(), { keys: options.auditKeys() });
+    const verifying = verifyExport(chunks(), { keys: options.auditSigner.keys });
     // It may reject after the caller has gone.
     verifying.catch(() => undefined);
     for (;;) {
       const report = await Promise.race([verifying, options.pause(PROGRESS_MS, signal).then(() => undefined)]);
       signal.throwIfAborted();
-      if (report) return yield { lines, report };
+      if (report) {
+        const archived = report.begins ? archivedLine(report.begins) : "";
+        return yield { lines, report: { ...report, archived } };
+      }
       yield { lines };
     }
   }
   return {
-    exportAudit: () => alone(() => linesOf(options)),
+    exportAudit: (before?: Date) => alone(() => (before ? archived(before) : linesOf(options))),
+    removeAudit: (by: Administrator, file: ArchiveFile, signal: AbortSignal) => alone(() => remove(by, file, signal)),
     verifyAudit: (signal: AbortSignal) => alone(() => verify(signal)),
   };
 }

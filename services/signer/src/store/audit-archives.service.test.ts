@@ -1,0 +1,373 @@
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { signMessage } from "@countersign/keys/node";
+import { describe, expect, it, vi } from "vitest";
+import { archiveText, parseArchive } from "../audit/archive.ts";
+import type { AuditReceipt } from "../audit/audit-log.ts";
+import { beginEpoch } from "../audit/begin-epoch.ts";
+import { verifyProof } from "../audit/verify-proof.ts";
+import { auditReading } from "../domain/admin/read-audit.ts";
+import { getAuditProof } from "../domain/get-audit-proof.ts";
+import { auditKey, auditKeys, signedText } from "../testing/audit-fixture.ts";
+import {
+  countCovered,
+  newAuditProcess,
+  postgres,
+  prisma,
+  readCheckpointFile,
+  verifyDatabase,
+} from "../testing/audit-process.ts";
+import { postgresAuditArchives } from "./audit-archives.ts";
+import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
+import { readForEpoch } from "./prisma-checkpoint-store.ts";
+
+// Each test writes thousands of signed records.
+vi.setConfig({ testTimeout: 120_000 });
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const isCovered = (count: number) => expect.poll(countCovered, { timeout: 15_000 }).toBe(count);
+
+/**
+ * Two signers. Before `before`: a closed chain of 20 records, and open ones of 1500 and 30; then 700 and 5
+ * more of these.
+ */
+async function newWorld() {
+  let ahead = 0;
+  const clock = { now: () => new Date(Date.now() + ahead) };
+  const moveOn = (ms: number) => {
+    ahead += ms;
+  };
+  const [one, other] = ["one", "other"].map((name) => newAuditProcess(name, true, { clock })) as [
+    ReturnType<typeof newAuditProcess>,
+    ReturnType<typeof newAuditProcess>,
+  ];
+  const closed = await one.write(20);
+  await isCovered(20);
+  moveOn(1.1 * HOUR_MS);
+  const early = await one.write(1500);
+  await other.write(30);
+  await isCovered(1530);
+  moveOn(1000);
+  const before = clock.now();
+  moveOn(1000);
+  const late = await one.write(700);
+  await other.write(5);
+  await isCovered(2235);
+  return { one, other, clock, moveOn, before, closed, early, late };
+}
+
+/** An administrator who calls a signer of their own, so many days later. */
+function newOperator({ person = "ada", days = 31 } = {}) {
+  const { exportAudit: lines, removeAudit } = auditReading({
+    exportLines: (until) => exportAudit(prisma, until),
+    archives: postgresAuditArchives(postgres, prisma, 0),
+    auditSigner: {
+      version: () => 1,
+      sign: async (text) => signMessage(auditKey.privateKey, text, "sha256"),
+      keys: auditKeys,
+    },
+    archiveMinDays: 30,
+    clock: { now: () => new Date(Date.now() + days * DAY_MS) },
+    pause: (ms) => sleep(ms),
+  });
+  const archive = async (before: Date): Promise<string[]> => {
+    const all: string[][] = [];
+    for await (const some of lines(before)) all.push(some);
+    return all.flat();
+  };
+  /** Takes out what a file has, of which only the hash and the last checkpoint reach the signer. */
+  const removal = (file: readonly string[]) => {
+    const sha256 = createHash("sha256")
+      .update(`${file.join("\n")}\n`)
+      .digest("hex");
+    const [, until] = /^until (\d+)$/m.exec(file.join("\n"))!;
+    const by = { person, reason: "the quarter's archive" };
+    return removeAudit(by, { sequence: Number(until), sha256 }, new AbortController().signal);
+  };
+  const remove = async (file: readonly string[]): Promise<number> => {
+    let removed = 0n;
+    for await (const { rows } of removal(file)) removed = rows;
+    return Number(removed);
+  };
+  return { archive, removal, remove };
+}
+
+const rows = async () => ({
+  batches: await prisma.auditBatch.count(),
+  chains: await prisma.auditChain.count(),
+  checkpoints: await prisma.auditCheckpoint.count(),
+  heads: await prisma.auditCheckpointHead.count(),
+  archives: await prisma.auditArchive.count(),
+});
+
+async function proves({ chainId, sequence, hash }: AuditReceipt): Promise<void> {
+  const { text, checkpoint, path } = await getAuditProof(prismaAuditReader(prisma))({ chainId, sequence, hash });
+  const proof = { record: text, checkpoint: checkpoint.text, checkpointSignature: checkpoint.signature, path };
+  expect(verifyProof(proof, auditKeys)).toMatchObject({ chainId, sequence: Number(sequence) });
+}
+
+describe("an archive", () => {
+  it("takes the older part out; the log, its proofs and its checkpoints go on", async () => {
+    const { one, other, clock, moveOn, before, closed, early, late } = await newWorld();
+    const { archive, remove } = newOperator();
+    const first = await archive(before);
+    expect(first.at(-1)).toBe("end");
+    expect(await remove(first)).toBeGreaterThan(20);
+
+    const after = await rows();
+    expect(await prisma.auditChain.count({ where: { id: closed[0]!.chainId } })).toBe(0);
+    // The records of the block that the archive ends in stay: 1025 to 1500.
+    const least = await prisma.auditBatch.findFirst({
+      where: { chainId: early[0]!.chainId },
+      orderBy: { time: "asc" },
+    });
+    expect(Number(least!.lastSequence)).toBeGreaterThan(1024);
+    const checkpoint = parseArchive((await prisma.auditArchive.findFirstOrThrow()).text)!.sequence;
+    expect(await prisma.auditCheckpoint.findFirst({ orderBy: { sequence: "asc" } })).toMatchObject({
+      sequence: BigInt(checkpoint),
+    });
+    const live = await verifyDatabase(readCheckpointFile(one.path));
+    expect(live).toMatchObject({ problems: [], records: 705, chains: 2, uncovered: 0 });
+    expect(live.begins).toMatchObject({ by: "ada", reason: "the quarter's archive", sequence: checkpoint });
+    expect(await verifyDatabase(readCheckpointFile(one.path), [first])).toMatchObject({
+      problems: [],
+      records: 2255,
+      chains: 3,
+      begins: undefined,
+    });
+    for (const receipt of [late[0]!, late.at(-1)!, early.at(-1)!]) await proves(receipt);
+    for (const receipt of [early[0]!, closed[0]!])
+      await expect(proves(receipt)).rejects.toMatchObject({ reason: "InvalidRequest" });
+
+    // All processes go on, also one whose file is new, and one whose file ended before the archive did.
+    const fresh = newAuditProcess("fresh", true, { clock });
+    writeFileSync(`${one.path}-behind`, `${JSON.stringify(readCheckpointFile(one.path)[0])}\n`);
+    const behind = newAuditProcess("one-behind", true, { clock });
+    await fresh.write(3);
+    await one.write(400);
+    await isCovered(2638);
+    moveOn(1.1 * HOUR_MS);
+    await other.write(4);
+    await expect
+      .poll(() => prisma.auditChain.count({ where: { closedIn: { not: null } } }), { timeout: 15_000 })
+      .toBe(3);
+    const second = await archive(new Date(clock.now().getTime() + 1));
+    expect(await remove(second)).toBeGreaterThan(0);
+    const processes = [one, other, fresh, behind];
+    for (const { checkpointer } of processes) await checkpointer.close();
+    expect(processes.map(({ state }) => state.alarms)).toEqual([0, 0, 0, 0]);
+    const [kept, ...more] = readCheckpointFile(fresh.path);
+    expect(JSON.parse(kept!.text)[1]).toBe(checkpoint);
+    expect(readCheckpointFile(behind.path).slice(1)).toEqual([kept, ...more]);
+    expect(await verifyDatabase(readCheckpointFile(one.path), [first, second])).toMatchObject({
+      problems: [],
+      records: 2662,
+      begins: undefined,
+    });
+    expect((await verifyDatabase(readCheckpointFile(fresh.path), [second])).problems).toEqual([]);
+    expect((await verifyDatabase([], [first])).problems.join()).toMatch(
+      /the archive of checkpoints \d+ to \d+ is missing/,
+    );
+    expect((await rows()).batches).toBeLessThan(after.batches);
+    expect(await prisma.auditArchive.count()).toBe(2);
+  });
+
+  it("is refused while it is too young, and where it would end behind what an open chain needs", async () => {
+    const { one, other, before } = await newWorld();
+    const untouched = await rows();
+    const file = await newOperator().archive(before);
+    const young = newOperator({ days: 29 });
+    await expect(young.archive(before)).rejects.toMatchObject({ reason: "InvalidRequest" });
+    await expect(young.remove(file)).rejects.toMatchObject({ reason: "InvalidRequest" });
+    await expect(newOperator().archive(new Date(0))).rejects.toMatchObject({ reason: "InvalidRequest" });
+    const last = await prisma.auditCheckpoint.findFirstOrThrow({ orderBy: { sequence: "desc" } });
+    const behind = file.map((line) => (line.startsWith("until ") ? `until ${last.sequence}` : line));
+    await expect(newOperator().remove(behind)).rejects.toMatchObject({ reason: "InvalidRequest" });
+    // A time that somebody changed in the database makes nothing older.
+    await prisma.auditCheckpoint.updateMany({ data: { time: new Date(0) } });
+    await expect(young.remove(file)).rejects.toMatchObject({
+      fields: [{ pointer: "/sequence", detail: "is a checkpoint that is too young" }],
+    });
+    expect(await rows()).toEqual(untouched);
+    for (const { checkpointer } of [one, other]) await checkpointer.close();
+  });
+
+  it("that is not what the database has removes nothing", async () => {
+    const { one, other, before } = await newWorld();
+    const untouched = await rows();
+    const { archive, remove } = newOperator();
+    const file = await archive(before);
+    const record = file.findIndex((line) => line.includes('"signed"'));
+    const wrong = [
+      file.slice(0, -1),
+      file.toSpliced(record, 1),
+      file.with(record, file[record]!.replace('"signed"', '"GasLimit"')),
+      file.with(1, "until 1"),
+    ];
+    for (const each of wrong) await expect(remove(each)).rejects.toMatchObject({ reason: "InvalidRequest" });
+    // Nor from a database that was changed, though the archive was written from it.
+    const batch = await prisma.auditBatch.findFirstOrThrow({ where: { lastSequence: { gt: 20 } } });
+    const where = { chainId_lastSequence: { chainId: batch.chainId, lastSequence: batch.lastSequence } };
+    await prisma.auditBatch.update({ where, data: { texts: batch.texts.replace('"signed"', '"GasLimit"') } });
+    await expect(remove(await archive(before))).rejects.toMatchObject({
+      fields: [{ pointer: "/sequence", detail: expect.stringContaining("was changed") }],
+    });
+    await prisma.auditBatch.update({ where, data: { texts: batch.texts } });
+    expect(await rows()).toEqual(untouched);
+    await remove(file);
+    // A file of another part does not take out more, and not the same part once more.
+    await expect(remove(wrong[1]!)).rejects.toMatchObject({ reason: "InvalidRequest" });
+    for (const { checkpointer } of [one, other]) await checkpointer.close();
+  });
+
+  it("is taken out as a whole wherever the removal was interrupted", async () => {
+    const { one, other, before } = await newWorld();
+    const { archive, removal, remove } = newOperator();
+    const file = await archive(before);
+    const isWhole = async () => {
+      const { problems, records } = await verifyDatabase(readCheckpointFile(one.path), [file]);
+      expect([problems, records]).toEqual([[], 2255]);
+    };
+    for (let steps = 2; ; steps += 1) {
+      let [taken, isDone] = [0, true];
+      for await (const _ of removal(file)) {
+        taken += 1;
+        isDone = false;
+        if (taken === steps) break;
+        isDone = true;
+      }
+      if ((await prisma.auditArchive.count()) > 0) await isWhole();
+      if (isDone) break;
+    }
+    await remove(file);
+    await isWhole();
+    expect(await prisma.auditChain.count()).toBe(2);
+    for (const { checkpointer, state } of [one, other]) {
+      await checkpointer.close();
+      expect(state.alarms).toBe(0);
+    }
+  });
+
+  it("is taken out once by several administrators while signers append", async () => {
+    const { one, other, before, clock } = await newWorld();
+    const operators = [newOperator(), newOperator({ person: "grace" })];
+    let isOver = false;
+    let written = 0;
+    const appending = [one, other].map(async ({ write }) => {
+      while (!isOver) {
+        const { length } = await write(40);
+        written += length;
+      }
+    });
+    const stop = () => {
+      isOver = true;
+      return Promise.all(appending);
+    };
+    const files = await Promise.all(operators.map(({ archive }) => archive(before)));
+    expect(files[0]).toEqual(files[1]);
+    const shorter = await newOperator().archive(before);
+    await Promise.all(operators.map(({ remove }, i) => remove(files[i]!))).finally(stop);
+    expect(written).toBeGreaterThan(80);
+    await isCovered(2235 + written);
+    const fresh = newAuditProcess("fresh", true, { clock });
+    await fresh.write(1);
+    for (const { checkpointer } of [one, other, fresh]) await checkpointer.close();
+    for (const { state } of [one, other, fresh]) expect(state.alarms).toBe(0);
+    expect(await rows()).toMatchObject({ archives: 1, chains: 3 });
+    expect(await verifyDatabase(readCheckpointFile(one.path), [shorter])).toMatchObject({
+      problems: [],
+      records: 2256 + written,
+    });
+  });
+
+  it("of another end is refused where one was taken out meanwhile", async () => {
+    const { one, other, before } = await newWorld();
+    const { archive, removal, remove } = newOperator();
+    const file = await archive(before);
+    const early = await archive(new Date(before.getTime() - HOUR_MS));
+    expect(early.length).toBeLessThan(file.length);
+    const slow = removal(early);
+    await slow.next();
+    await newOperator({ person: "grace" }).remove(file);
+    await expect(slow.next()).rejects.toMatchObject({ reason: expect.stringMatching(/InvalidRequest|Unavailable/) });
+    await expect(remove(early)).rejects.toMatchObject({ reason: "InvalidRequest" });
+    expect((await verifyDatabase(readCheckpointFile(one.path), [file])).problems).toEqual([]);
+    for (const { checkpointer } of [one, other]) await checkpointer.close();
+  });
+
+  it("makes an export fail that was begun before, and not look shortened", async () => {
+    const { one, other, before } = await newWorld();
+    const { archive, remove } = newOperator();
+    const running = exportAudit(prisma);
+    await running.next();
+    await remove(await archive(before));
+    await expect(
+      (async () => {
+        for await (const _ of running);
+      })(),
+    ).rejects.toMatchObject({ reason: "Unavailable" });
+    for (const { checkpointer } of [one, other]) await checkpointer.close();
+  });
+});
+
+describe("behind an archive", () => {
+  async function archived() {
+    const world = await newWorld();
+    const { archive, remove } = newOperator();
+    const file = await archive(world.before);
+    await remove(file);
+    return { ...world, file };
+  }
+
+  it("a changed tree is made again from the archive's end", async () => {
+    const { one, other, early } = await archived();
+    const where = { chainId: early[0]!.chainId };
+    const tree = await prisma.auditTree.findUniqueOrThrow({ where });
+    await prisma.auditTree.update({ where, data: { frontier: Uint8Array.from(tree.frontier.toReversed()) } });
+    await one.write(2);
+    await isCovered(2237);
+    for (const { checkpointer } of [one, other]) await checkpointer.close();
+    expect((await verifyDatabase(readCheckpointFile(one.path))).problems).toEqual([]);
+  });
+
+  it("rows that were removed without an archive are missed, also with a statement that nobody signed", async () => {
+    const { one, other, clock, file } = await archived();
+    await prisma.auditArchive.deleteMany();
+    expect((await verifyDatabase()).problems.join()).toContain("checkpoint 1 is missing");
+    const fresh = newAuditProcess("fresh", true, { clock });
+    await expect.poll(() => fresh.state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+    const last = await prisma.auditCheckpoint.findFirstOrThrow({ orderBy: { sequence: "desc" } });
+    const forged = { after: 0, sequence: Number(last.sequence), hash: last.hash, time: last.time, heads: [] };
+    const stated = { sha256: "0".repeat(64), keyVersion: 1, removedAt: last.time, by: "mallory", reason: "none" };
+    const { text } = signedText(archiveText({ ...forged, ...stated }));
+    await prisma.auditArchive.create({ data: { afterCheckpoint: 0, text, signature: "00".repeat(64) } });
+    expect((await verifyDatabase([], [file])).problems.join()).toContain("has not signed the statement");
+    for (const { checkpointer } of [one, other, fresh]) await checkpointer.close();
+  });
+
+  it("a restore is stated as before", async () => {
+    const { one, other, file } = await archived();
+    for (const { checkpointer } of [one, other]) await checkpointer.close();
+    const elsewhere = [{ name: "file", checkpoints: readCheckpointFile(one.path) }];
+    const stated = { by: "ada", reason: "disk lost", time: new Date(), keyVersion: 1 };
+    // The database lost its last checkpoint and the records under it.
+    const newest = await prisma.auditCheckpoint.findFirstOrThrow({ orderBy: { sequence: "desc" } });
+    await prisma.auditCheckpoint.delete({ where: { sequence: newest.sequence } });
+    await prisma.$transaction(async (tx) => {
+      const basis = { ...(await readForEpoch(tx)), elsewhere, keys: auditKeys, wentBack: true };
+      const epoch = beginEpoch(basis, stated)!;
+      expect(epoch.lost).toHaveLength(1);
+      expect(epoch.checkpoint).toMatchObject({
+        sequence: Number(newest.sequence) + 1,
+        previousHash: newest.hash,
+        restore: { databaseSequence: Number(newest.sequence) - 1, ends: [] },
+      });
+      expect(epoch.checkpoint.closed).toHaveLength(2);
+      const signed = (await readForEpoch(tx)).archive!;
+      const other = { ...basis, archive: { ...signed, signature: "00".repeat(64) } };
+      expect(() => beginEpoch(other, stated)).toThrow("not signed by the audit key");
+    });
+    expect(file.length).toBeGreaterThan(1000);
+  });
+});

@@ -1,0 +1,110 @@
+import { type DeleteBatch, deletionOf, type Queries, sql } from "@countersign/postgres";
+import { type ArchiveStatement, parseArchive } from "../audit/archive.ts";
+import type { SignedText } from "../audit/audit-key.ts";
+import { BLOCK_LEAVES } from "../audit/tree.ts";
+import type { AuditArchives } from "../domain/admin/archive-audit.ts";
+import type { Prisma } from "./generated/client.ts";
+
+/** One file and its verification, which keeps them all in memory, have no more checkpoints. */
+const CHECKPOINTS_PER_ARCHIVE = 20_000;
+const ROWS_PER_BATCH = 1_000;
+const CHAINS_PER_PAGE = 100;
+/** Another administrator's command has locked what is left. */
+const LOCKED_MS = 100;
+/**
+ * Longer than a statement may take: processes compare closed chains, which they read first, with the
+ * checkpoints that closed them.
+ */
+const READERS_MS = 15_000;
+
+/** Returns the statement about the last part that was taken out. */
+export async function readLastArchive(client: Pick<Prisma.TransactionClient, "auditArchive">) {
+  const row = await client.auditArchive.findFirst({ orderBy: { afterCheckpoint: "desc" } });
+  return row ? { text: row.text, signature: row.signature } : undefined;
+}
+
+/** Returns its content, which nobody has verified. */
+export const archiveOf = (signed: SignedText | undefined): ArchiveStatement | undefined =>
+  signed && parseArchive(signed.text);
+
+/** Takes parts of the audit log out of Postgres, by deletions that any process can continue. */
+export function postgresAuditArchives(
+  queries: Queries,
+  prisma: Pick<Prisma.TransactionClient, "auditArchive">,
+  readersMs = READERS_MS,
+): AuditArchives {
+  const deletion = deletionOf.bind(undefined, queries);
+  async function* deleteAll(...deletions: DeleteBatch[]): AsyncGenerator<number> {
+    for (const deleteBatch of deletions) {
+      let count = ROWS_PER_BATCH;
+      while (count >= ROWS_PER_BATCH) {
+        count = await deleteBatch(ROWS_PER_BATCH);
+        yield count;
+      }
+    }
+  }
+
+  return {
+    last: () => readLastArchive(prisma),
+
+    async lastBefore(time) {
+      const after = archiveOf(await readLastArchive(prisma))?.sequence ?? 0;
+      // The checkpointer reads the last checkpoint of each open chain.
+      const [row] = await queries.query<{ sequence: bigint | null }>(sql`
+        SELECT max(sequence) AS sequence FROM audit_checkpoint
+        WHERE sequence > ${after}::bigint AND sequence <= ${after + CHECKPOINTS_PER_ARCHIVE}::bigint
+          AND time < ${time}::timestamptz
+          AND sequence <= coalesce((
+            SELECT min((SELECT checkpoint FROM audit_checkpoint_head h WHERE h.chain_id = t.chain_id AND h.size = t.size))
+            FROM audit_tree t), sequence)`);
+      return row?.sequence ? Number(row.sequence) : undefined;
+    },
+
+    async record(after, { text, signature }) {
+      const count = await queries.execute(sql`
+        INSERT INTO audit_archive (after_checkpoint, text, signature) VALUES (${after}::bigint, ${text}, ${signature})
+        ON CONFLICT DO NOTHING`);
+      return count === 1;
+    },
+
+    async *remove({ sequence, heads }, pause) {
+      for (const { chainId, size } of heads) {
+        // Proofs of later records need the leaves of the block that the archive ends in.
+        const full = size - (size % BLOCK_LEAVES);
+        yield* deleteAll(
+          deletion(
+            "audit_batch",
+            sql`chain_id = ${chainId}::uuid AND last_sequence <= ${full}::bigint ORDER BY last_sequence`,
+          ),
+          deletion(
+            "audit_checkpoint_head",
+            sql`chain_id = ${chainId}::uuid AND size <= ${size}::bigint AND checkpoint < ${sequence}::bigint ORDER BY size`,
+          ),
+        );
+      }
+      for (;;) {
+        const chains = await queries.query<{ id: string }>(sql`
+          SELECT id FROM audit_chain WHERE closed_in <= ${sequence}::bigint ORDER BY id LIMIT ${CHAINS_PER_PAGE}::int`);
+        if (chains.length === 0) break;
+        let removed = 0;
+        for (const { id } of chains) {
+          yield* deleteAll(
+            deletion("audit_batch", sql`chain_id = ${id}::uuid ORDER BY last_sequence`),
+            deletion("audit_checkpoint_head", sql`chain_id = ${id}::uuid ORDER BY size`),
+            deletion("audit_tree_block", sql`chain_id = ${id}::uuid ORDER BY index`),
+          );
+          // Last, so that rows that others have locked are found again.
+          removed += await queries.execute(sql`
+            DELETE FROM audit_chain c WHERE id = ${id}::uuid
+              AND NOT EXISTS (SELECT FROM audit_batch b WHERE b.chain_id = c.id)
+              AND NOT EXISTS (SELECT FROM audit_checkpoint_head h WHERE h.chain_id = c.id)
+              AND NOT EXISTS (SELECT FROM audit_tree_block t WHERE t.chain_id = c.id)`);
+        }
+        yield removed;
+        if (removed === 0) await pause(LOCKED_MS);
+      }
+      await pause(readersMs);
+      yield* deleteAll(deletion("audit_checkpoint", sql`sequence < ${sequence}::bigint ORDER BY sequence`));
+    },
+  };
+}
