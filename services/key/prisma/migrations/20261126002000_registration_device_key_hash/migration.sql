@@ -1,0 +1,2 @@
+-- Finds an account by a key, for an administrator: a quarter of the size of an ordered index.
+CREATE INDEX CONCURRENTLY "registration_device_key_hash" ON "registration" USING HASH ("device_key");
