@@ -1,6 +1,6 @@
 import { services } from "@countersign/build/paths.ts";
 import { keysToWiden, readForeignKeys, readTables, readUniqueKeys } from "@countersign/migrations/distribute.ts";
-import { COMPLETIONS, PLACEMENTS, UNCHECKED, WIDENED } from "@countersign/migrations/distribution.ts";
+import { COMPLETIONS, LOOKUP_ONLY, PLACEMENTS, UNCHECKED, WIDENED } from "@countersign/migrations/distribution.ts";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./testing/postgres.ts";
@@ -37,6 +37,16 @@ describe.each(services)("the distribution of %s's tables", (service) => {
   it("says of each unique key that nodes cannot check together why it holds all the same", async () => {
     const names = keysToWiden(service, await readUniqueKeys(client)).map(({ name }) => name);
     expect(names.sort()).toEqual(Object.keys(WIDENED[service]).sort());
+  });
+
+  it("turns no primary key and no target of a foreign key into an index for lookups only", async () => {
+    const targets = (await readForeignKeys(client)).map(({ target, targetColumns }) => [target, targetColumns]);
+    for (const { name, table, columns, isPrimary } of await readUniqueKeys(client)) {
+      if (LOOKUP_ONLY[name] === undefined) continue;
+      expect(Object.keys(WIDENED[service])).toContain(name);
+      expect(isPrimary).toBe(false);
+      expect(targets).not.toContainEqual([table, columns]);
+    }
   });
 
   it("keeps foreign keys between tables that are on the same node", async () => {

@@ -1,6 +1,6 @@
 import type { ServiceName } from "@countersign/build/paths.ts";
 import pg from "pg";
-import { COMPLETIONS, FUNCTIONS, PLACEMENTS, type Placement, UNCHECKED, WIDENED } from "./distribution.ts";
+import { COMPLETIONS, FUNCTIONS, LOOKUP_ONLY, PLACEMENTS, type Placement, UNCHECKED, WIDENED } from "./distribution.ts";
 
 interface UniqueKey {
   table: string;
@@ -67,10 +67,17 @@ export const keysToWiden = (service: ServiceName, keys: readonly UniqueKey[]): U
 
 const list = (columns: readonly string[]) => columns.map((column) => `"${column}"`).join(", ");
 
-/** Puts the column first that the rows are distributed by. The key before becomes an index for lookups. */
+/**
+ * Puts the column first that the rows are distributed by. The key before becomes an index for lookups, and
+ * nothing else where LOOKUP_ONLY says so.
+ */
 async function widen(client: pg.ClientBase, { table, name, isPrimary, isConstraint, columns }: UniqueKey, by: string) {
   if (isConstraint) await client.query(`ALTER TABLE "${table}" DROP CONSTRAINT "${name}" CASCADE`);
   else await client.query(`DROP INDEX "${name}"`);
+  if (LOOKUP_ONLY[name] !== undefined) {
+    await client.query(`CREATE INDEX "${name}" ON "${table}" (${list(columns)})`);
+    return;
+  }
   const all = list([by, ...columns]);
   if (isPrimary) await client.query(`ALTER TABLE "${table}" ADD CONSTRAINT "${name}" PRIMARY KEY (${all})`);
   else await client.query(`CREATE UNIQUE INDEX "${name}" ON "${table}" (${all})`);

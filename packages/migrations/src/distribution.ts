@@ -142,6 +142,16 @@ export const WIDENED: Readonly<Record<ServiceName, Readonly<Record<string, strin
 };
 
 /**
+ * Unique keys of WIDENED that would refuse nothing any more that anybody writes. A database of several nodes
+ * has an index for lookups in their place, with the same name.
+ */
+export const LOOKUP_ONLY: Readonly<Record<string, string>> = {
+  identity_account_id_key: "with the subject in it, it no longer refuses an account another identity",
+  address_chain_name_address_key: "an account has two addresses of a chain, of two forms",
+  binding_chain_name_address_key: "the primary key has account and chain already",
+};
+
+/**
  * Foreign keys that a database of several nodes does not have: one to a table that is everywhere would let no
  * transaction read many shards and then write that table.
  */
