@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { parseArgs } from "node:util";
 import { openPostgres } from "@countersign/postgres";
 import { PrismaClient as AuthPrisma } from "../../../services/auth/src/store/generated/client.ts";
@@ -7,16 +6,12 @@ import { postgresSessionStore } from "../../../services/auth/src/store/postgres-
 import { PrismaClient as KeyPrisma } from "../../../services/key/src/store/generated/client.ts";
 import { postgresKeyStore } from "../../../services/key/src/store/postgres-key-store.ts";
 import { SEED_SETTINGS, seedAccounts } from "./seed.ts";
+import { seededId, seededKey } from "./seed-rows.ts";
 import { onTemporaryCitus, quantile } from "./temporary.ts";
 
 const WARM_UP = 2_000;
 const SAMPLES = 6_000;
 const PARALLEL = 2;
-
-function toUuid(text: string): string {
-  const hex = createHash("md5").update(text).digest("hex");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-}
 
 /** `latency 1e5 1e6 1e7`: a sign-in's reads and a refresh with so many accounts, of random ones. */
 export async function latency(args: readonly string[]): Promise<number> {
@@ -31,14 +26,12 @@ export async function latency(args: readonly string[]): Promise<number> {
     const now = new Date();
     const once = async (size: number): Promise<void> => {
       const n = Math.floor(Math.random() * size);
-      const accountId = toUuid(`account${n}`);
-      const publicKey = ["key", "x", "y", "z"]
-        .map((part) => createHash("md5").update(`${part}${n}`).digest("hex"))
-        .join("");
+      const accountId = seededId("account", n);
+      const publicKey = seededKey(n);
       const found = await keys.findByKey(accountId, "flow", { algorithm: "ES256", publicKey });
       if (found.length !== 1) throw new Error(`account ${n} is missing`);
       await blocked.hasLeft(accountId);
-      const session = { id: toUuid(`session${n}`), accountId };
+      const session = { id: seededId("session", n), accountId };
       await sessions.update(session, (next) => ({ next: { ...next, lastUsedAt: now }, result: true }), now, "");
     };
     const run = async (size: number, count: number): Promise<number[]> => {

@@ -1,113 +1,146 @@
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { Failure } from "@countersign/build/fail.ts";
 import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { adminUrlOf, type Citus } from "@countersign/local-stack/citus.ts";
 import pg from "pg";
+import { MATERIALS, PLACED_BY, type PlacedBy, SEED_ROWS } from "./seed-rows.ts";
 import { onTemporaryCitus } from "./temporary.ts";
 
-const ROWS_PER_STATEMENT = 50_000;
-const CONNECTIONS = 3;
+const ACCOUNTS_PER_PART = 200_000;
 
 /** For nodes that are filled: fewer checkpoints meanwhile, and statistics at the end. */
-export const SEED_SETTINGS = ["shared_buffers=1GB", "max_wal_size=2GB", "autovacuum=off"];
+export const SEED_SETTINGS = ["shared_buffers=1GB", "max_wal_size=8GB", "autovacuum=off"];
 
-/** The id of the n-th account, and the rows of an account that a sign-in and a signature read. */
-const ACCOUNT = "md5('account' || n)::uuid";
-const KEY = "md5('key' || n) || md5('x' || n) || md5('y' || n) || md5('z' || n)";
-const ADDRESS = "substr(md5('address' || n), 1, 16)";
+interface Shard {
+  table: string;
+  id: string;
+  port: number;
+  /** The hashes of the values that it has, both included. */
+  first: number;
+  last: number;
+}
 
-const STATEMENTS: readonly (readonly [ServiceName, string])[] = [
-  [
-    "auth",
-    `INSERT INTO identity (issuer, subject, account_id, email, name, picture, created_at)
-     SELECT 'https://login.example', 'subject-' || n, ${ACCOUNT}, n || '@example.com', 'A person', '', now()`,
-  ],
-  ["auth", `INSERT INTO account_access (account_id) SELECT ${ACCOUNT}`],
-  [
-    "auth",
-    `INSERT INTO session (id, account_id, app_id, app_name, device_key_algorithm, device_key, account_key_algorithm,
-       account_key, created_at, last_used_at, expires_at, refresh_id, refresh_expires_at)
-     SELECT md5('session' || n)::uuid, ${ACCOUNT}, 'app', 'App', 'ES256', ${KEY}, 'ES256', ${KEY}, now(), now(),
-       now() + interval '180 days', md5('refresh' || n)::uuid, now() + interval '30 days'`,
-  ],
-  [
-    "device",
-    `INSERT INTO device (id, account_id, algorithm, public_key, push_token, name, os_name, os_version,
-       device_manufacturer, device_model, lang, type, sdk_version, created_at, last_used_at)
-     SELECT md5('device' || n)::uuid, ${ACCOUNT}, 'ES256', ${KEY}, '', 'A phone', 'Android', '16', '', '', 'en',
-       'mobile', '', now(), now()`,
-  ],
-  [
-    "key",
-    `INSERT INTO registration (id, account_id, chain_name, app_id, app_name, type, account_algorithm, account_key,
-       device_algorithm, device_key, name, key_index, origin, created_at)
-     SELECT md5('registration' || n)::uuid, ${ACCOUNT}, 'flow', 'app', 'App', 'device', 'ES256', ${KEY},
-       'ES256', ${KEY}, '', 0, 'sign-up', now()`,
-  ],
-  [
-    "account",
-    `INSERT INTO account (id, profile_image_url, created_at, updated_at) SELECT ${ACCOUNT}, '', now(), now()`,
-  ],
-  [
-    "account",
-    `INSERT INTO address (account_id, chain_name, chain_type, address, chain_id)
-     SELECT ${ACCOUNT}, 'flow', 'cadence', ${ADDRESS}, 1`,
-  ],
-  [
-    "signer",
-    `INSERT INTO binding (account_id, chain_name, address, server_key_index, server_key_version, created_at)
-     SELECT ${ACCOUNT}, 'flow', ${ADDRESS}, 1, 1, now()`,
-  ],
-];
-
-/** Inserts the accounts from number `from` up to `to`. */
-export async function seedAccounts(citus: Citus, from: number, to: number): Promise<void> {
-  const work: (() => Promise<unknown>)[] = [];
-  const clients = await Promise.all(
-    Array.from({ length: CONNECTIONS }, async () => {
-      const own = new Map<ServiceName, pg.Client>();
-      for (const service of services) {
-        const client = new pg.Client({ connectionString: citus.urlOf(service) });
-        await client.connect();
-        own.set(service, client);
-      }
-      return own;
-    }),
-  );
-  // The statements of one service in their order: an address refers to its account.
-  const ofServices = [...Map.groupBy(STATEMENTS, ([service]) => service)];
-  const parts: { service: ServiceName; texts: string[]; first: number }[] = [];
-  for (let first = from; first < to; first += ROWS_PER_STATEMENT)
-    for (const [service, own] of ofServices) parts.push({ service, texts: own.map(([, text]) => text), first });
-  for (const own of clients) {
-    work.push(async () => {
-      for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-        const last = Math.min(part.first + ROWS_PER_STATEMENT, to) - 1;
-        for (const text of part.texts)
-          await own.get(part.service)!.query(`${text} FROM generate_series(${part.first}, ${last}) AS n`);
-      }
-    });
-  }
+/** Runs `work` as the superuser in a service's database on a node. */
+async function inDatabase<T>(adminUrl: string, service: ServiceName, work: (client: pg.Client) => Promise<T>) {
+  const client = new pg.Client({ connectionString: adminUrlOf(adminUrl, service) });
+  await client.connect();
   try {
-    await Promise.all(work.map((each) => each()));
-    await Promise.all([...clients[0]!.values()].map((client) => client.query("ANALYZE")));
+    return await work(client);
   } finally {
-    await Promise.all(clients.flatMap((own) => [...own.values()].map((client) => client.end())));
+    await client.end();
   }
 }
 
-/** Returns the bytes of all tables with their indexes, on all nodes. */
-export async function sizeOf(citus: Citus): Promise<number> {
-  let bytes = 0;
-  for (const service of services) {
-    const client = new pg.Client({ connectionString: adminUrlOf(citus.adminUrl, service) });
-    await client.connect();
-    const { rows } = await client.query<{ bytes: string }>(
-      "SELECT sum(citus_total_relation_size(logicalrelid))::text AS bytes FROM pg_dist_partition",
-    );
-    bytes += Number(rows[0]!.bytes);
-    await client.end();
+const shardsOf = (citus: Citus, service: ServiceName): Promise<Shard[]> =>
+  inDatabase(citus.adminUrl, service, async (client) => {
+    const { rows } = await client.query<Shard>(`
+      SELECT s.logicalrelid::text AS table, s.shardid::text AS id, n.nodeport AS port,
+        s.shardminvalue::int AS first, s.shardmaxvalue::int AS last
+      FROM pg_dist_shard s JOIN pg_dist_placement p USING (shardid) JOIN pg_dist_node n USING (groupid)
+      WHERE s.shardminvalue IS NOT NULL ORDER BY s.shardminvalue::int`);
+    return rows;
+  });
+
+/** Makes the table of the accounts from `from` up to `to` whose value `by` is on these shards. */
+const MAKE_PART = (by: PlacedBy, shards: readonly Shard[], from: number, to: number): string => `
+  CREATE TEMPORARY TABLE part_${by} AS
+  WITH each AS MATERIALIZED (
+    SELECT n, ${Object.entries(PLACED_BY).map(([name, value]) => `${value} AS ${name}`)}
+    FROM generate_series(${from}, ${to - 1}) AS n
+  ), placed AS MATERIALIZED (SELECT *, worker_hash(${by}) AS hash FROM each)
+  SELECT placed.*, first, ${MATERIALS}
+  FROM placed JOIN (VALUES ${shards.map(({ first, last }) => `(${first}, ${last})`)}) AS s (first, last)
+    ON hash BETWEEN first AND last`;
+
+/** Writes the rows of a worker's own shards on the worker itself: nothing passes the coordinator. */
+async function fillWorker(client: pg.Client, service: ServiceName, own: readonly Shard[], from: number, to: number) {
+  const rows = SEED_ROWS.filter((each) => each.service === service);
+  for (const by of new Set(rows.map((each) => each.by))) {
+    const tables = rows.filter((each) => each.by === by);
+    const shards = own.filter(({ table }) => table === tables[0]!.table);
+    await client.query(MAKE_PART(by, shards, from, to));
+    for (const { table, columns, values } of tables)
+      for (const { id, first } of own.filter((shard) => shard.table === table))
+        await client.query(
+          `INSERT INTO "${table}_${id}" (${columns}) SELECT ${values} FROM part_${by} WHERE first = ${first}`,
+        );
+    await client.query(`DROP TABLE part_${by}`);
   }
-  return bytes;
+}
+
+/** Inserts the accounts from number `from` up to `to`, on all workers at once. */
+export async function seedAccounts(citus: Citus, from: number, to: number): Promise<void> {
+  for (const service of services) {
+    const shards = await shardsOf(citus, service);
+    const workers = [...Map.groupBy(shards, ({ port }) => port)].map(async ([port, own]) => {
+      const url = new URL(citus.adminUrl);
+      url.port = String(port);
+      await inDatabase(url.href, service, async (client) => {
+        // Foreign keys are not checked: these rows are as they refer to each other.
+        await client.query(`SET citus.enable_manual_changes_to_shards = on; SET temp_buffers = '128MB';
+          SET session_replication_role = replica`);
+        for (let first = from; first < to; first += ACCOUNTS_PER_PART)
+          await fillWorker(client, service, own, first, Math.min(first + ACCOUNTS_PER_PART, to));
+      });
+    });
+    await Promise.all(workers);
+    await inDatabase(citus.adminUrl, service, (client) => client.query("ANALYZE"));
+  }
+}
+
+/** Checks that the coordinator finds rows by the values that they are distributed by, and all of them. */
+async function checkSeed(citus: Citus, count: number): Promise<void> {
+  for (const service of services)
+    await inDatabase(citus.adminUrl, service, async (client) => {
+      for (const { table, by, columns } of SEED_ROWS.filter((each) => each.service === service)) {
+        const column = by === "account" ? (table === "account" ? "id" : "account_id") : by;
+        const n = Math.floor(Math.random() * count);
+        const { rows } = await client.query(
+          `SELECT (SELECT ${PLACED_BY[by]} FROM (VALUES (${n})) AS v (n))::text AS value`,
+        );
+        const one = await client.query(`SELECT ${columns} FROM ${table} WHERE ${column} = $1`, [rows[0].value]);
+        const all = await client.query<{ n: string }>(`SELECT count(*)::text AS n FROM ${table}`);
+        const each = SEED_ROWS.filter((other) => other.service === service && other.table === table).length;
+        if (one.rowCount !== each || Number(all.rows[0]!.n) !== each * count)
+          throw new Failure(`${service}.${table}: ${all.rows[0]!.n} rows of ${each * count}, ${one.rowCount} of one`);
+      }
+    });
+}
+
+export interface TableSize {
+  table: string;
+  /** Of all nodes, in bytes. */
+  total: number;
+  rows: number;
+}
+
+/** Returns the sizes of all tables, the largest first: with their indexes, and without. */
+export async function sizesOf(citus: Citus): Promise<TableSize[]> {
+  const sizes = await Promise.all(
+    services.map((service) =>
+      inDatabase(citus.adminUrl, service, async (client) => {
+        const { rows } = await client.query<{ name: string; total: string; rows: string }>(`
+          SELECT logicalrelid::text AS name, citus_total_relation_size(logicalrelid)::text AS total,
+            citus_table_size(logicalrelid)::text AS rows FROM pg_dist_partition`);
+        return rows.map(({ name, ...each }) => ({
+          table: `${service}.${name}`,
+          total: Number(each.total),
+          rows: Number(each.rows),
+        }));
+      }),
+    ),
+  );
+  return sizes.flat().sort((a, b) => b.total - a.total);
+}
+
+/** Returns the processor time of the nodes and of their sessions that have ended, in seconds. */
+function processorSeconds({ nodes }: Citus): number {
+  // utime, stime, cutime and cstime, in ticks of which Linux has 100 a second.
+  const ticks = nodes.flatMap(({ child }) =>
+    readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ").at(-1)!.split(" ").slice(11, 15).map(Number),
+  );
+  return ticks.reduce((sum, each) => sum + each, 0) / 100;
 }
 
 /** `seed <accounts>`: fills a Citus of its own, and says how long it took and how large it is. */
@@ -116,11 +149,19 @@ export async function seed(args: readonly string[]): Promise<number> {
   const count = Number(positionals[0] ?? 1e6);
   return onTemporaryCitus(async (citus) => {
     const started = performance.now();
+    const before = processorSeconds(citus);
     await seedAccounts(citus, 0, count);
     const seconds = (performance.now() - started) / 1_000;
-    const bytes = await sizeOf(citus);
+    const processor = processorSeconds(citus) - before;
+    await checkSeed(citus, count);
+    const sizes = await sizesOf(citus);
+    const bytes = sizes.reduce((sum, { total }) => sum + total, 0);
+    for (const { table, total, rows } of sizes.filter((size) => size.total / count >= 10))
+      console.log(
+        `${table}: ${Math.round(total / count)} bytes for an account, ${Math.round(rows / count)} without indexes`,
+      );
     console.log(
-      `${count} accounts in ${seconds.toFixed(0)} s: ${(bytes / 2 ** 30).toFixed(2)} GiB, ${Math.round(bytes / count)} bytes each`,
+      `${count} accounts in ${seconds.toFixed(0)} s, ${processor.toFixed(0)} s of the processor: ${(bytes / 2 ** 30).toFixed(2)} GiB, ${Math.round(bytes / count)} bytes each`,
     );
     // The goals of 10^7 accounts, in proportion for fewer.
     const share = count / 1e7;
