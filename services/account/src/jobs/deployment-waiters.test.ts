@@ -39,14 +39,14 @@ it("asks once for all that wait, and only while any waits", async () => {
   await vi.advanceTimersByTimeAsync(1_000);
   expect(state.asked).toEqual([]);
   for (const each of [of("a"), of("a"), of("a", "other"), of("b")]) wait(each);
-  await vi.advanceTimersByTimeAsync(500);
+  await vi.advanceTimersByTimeAsync(100);
   expect(state.asked).toEqual([[of("a"), of("a", "other"), of("b")]]);
   state.ended = [of("a"), of("b")];
-  await vi.advanceTimersByTimeAsync(500);
+  await vi.advanceTimersByTimeAsync(100);
   // The account's deployment on another chain is still under way.
   expect(woken).toEqual(["a/flow", "a/flow", "b/flow"]);
   state.ended = [of("a", "other")];
-  await vi.advanceTimersByTimeAsync(500);
+  await vi.advanceTimersByTimeAsync(100);
   expect(woken).toHaveLength(4);
   const asked = state.asked.length;
   await vi.advanceTimersByTimeAsync(10_000);
@@ -54,7 +54,7 @@ it("asks once for all that wait, and only while any waits", async () => {
   // And again for the next one.
   wait(of("c"));
   state.ended = [of("c")];
-  await vi.advanceTimersByTimeAsync(500);
+  await vi.advanceTimersByTimeAsync(100);
   expect(woken).toHaveLength(5);
 });
 
@@ -83,7 +83,7 @@ it("one that waits no longer leaves the others waiting", async () => {
   await vi.advanceTimersByTimeAsync(250);
   expect(woken).toHaveLength(2);
   state.ended = [of("a")];
-  await vi.advanceTimersByTimeAsync(500);
+  await vi.advanceTimersByTimeAsync(100);
   expect(woken).toHaveLength(3);
 });
 
@@ -92,7 +92,7 @@ it("a database that does not answer is asked again, less often, and nobody waits
   state.isBroken = true;
   wait(of("a"));
   wait(of("b"), 1_500);
-  await vi.advanceTimersByTimeAsync(2_499);
+  await vi.advanceTimersByTimeAsync(2_099);
   expect([state.asked.length, state.warnings, woken]).toEqual([2, 2, ["b/flow"]]);
   state.isBroken = false;
   state.ended = [of("a")];

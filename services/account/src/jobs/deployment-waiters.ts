@@ -2,7 +2,7 @@ import { detached, type Logger, sleepUntil } from "@countersign/core";
 import type { AccountOnChain } from "../domain/ports.ts";
 
 /** How much later than its end a request learns of a deployment that another replica has made. */
-const POLL_MS = 500;
+const POLL_MS = 100;
 const RETRY_MS = 1_000;
 
 export interface DeploymentWaitersOptions {
@@ -15,7 +15,7 @@ const keyOf = ({ accountId, chainName }: AccountOnChain): string => `${accountId
 
 /**
  * Wakes this process's requests that wait for deployments. While any waits, one query asks for all of them,
- * twice a second.
+ * ten times a second.
  */
 export function createDeploymentWaiters({ findEnded, logger }: DeploymentWaitersOptions) {
   const waiting = new Map<string, { deployment: AccountOnChain; ended: AbortController; requests: number }>();
