@@ -36,8 +36,6 @@ export interface EventConsumer {
 const LAG_MS = 15_000;
 /** Milliseconds for NATS to answer a consumer that stops. */
 const STOP_MS = 500;
-const FETCH_NOW = JSON.stringify({ batch: 1, no_wait: true });
-const NEGATIVE_ACKNOWLEDGEMENT = "-NAK";
 const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
 
 /** "on device-registered". */
@@ -66,16 +64,17 @@ interface Fetch {
 }
 
 /**
- * Waits until NATS has begun to process the fetch requests that were sent before. Where their inbox ends
- * earlier, NATS delivers the next event to it all the same, and again only after the time to acknowledge.
+ * Waits until NATS has begun to process the fetch requests that were sent before: it processes those of a
+ * durable in their order, so that an answer to one more says so. Where their inbox ends earlier, NATS delivers
+ * the next event to it all the same, and again only after the time to acknowledge. Returns the event that the
+ * last request got, if any.
  */
-async function untilFetchesBegan(connection: NatsConnection, durable: Durable): Promise<void> {
-  const subject = `${API_PREFIX}.CONSUMER.MSG.NEXT.${EVENTS_STREAM}.${durable}`;
-  // NATS processes the fetch requests of a durable in their order, so an answer to this one says that.
-  const answer = await connection.request(subject, FETCH_NOW, { timeout: STOP_MS });
-  // An event has a reply subject, a status has none.
-  if (answer.reply !== undefined && answer.reply !== "") answer.respond(NEGATIVE_ACKNOWLEDGEMENT);
-}
+const untilFetchesBegan = (connection: NatsConnection, durable: Durable): Promise<JsMsg | undefined> =>
+  connection
+    .jetstream({ apiPrefix: API_PREFIX, timeout: STOP_MS })
+    .pull(EVENTS_STREAM, durable)
+    // Without an event the answer is an error, as where NATS is away.
+    .catch(() => undefined);
 
 /** Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
@@ -139,7 +138,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
         // other processes.
         const max_messages = concurrency - running.size;
         const messages = await consumer.fetch({ max_messages, expires: 10_000, idle_heartbeat: 2_000 });
-        // The loop sends the request.
+        // The loop below sends the request: nothing was requested yet.
         if (stop.signal.aborted) return void messages.close();
         fetch = { connection, messages, isOpen: () => messages.getReceived() < max_messages };
         for await (const message of messages) {
@@ -172,10 +171,12 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   return {
     async close() {
       stop.abort();
-      if (fetch?.isOpen() && nats.current() === fetch.connection)
-        await untilFetchesBegan(fetch.connection, durable).catch(() => undefined);
+      const isWaiting = fetch?.isOpen() && nats.current() === fetch.connection;
+      const last = isWaiting ? await untilFetchesBegan(fetch!.connection, durable) : undefined;
       await fetch?.messages.close().catch(() => undefined);
       await finished;
+      // It counts as a delivery, perhaps the last one.
+      if (last !== undefined) await handle(last);
       await Promise.all(running);
     },
   };

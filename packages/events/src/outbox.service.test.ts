@@ -147,6 +147,7 @@ describe("the outbox", () => {
   test.each([
     ["ended before it published them", 0, 3_000],
     ["committed a minute after it made their ids", 60_000, 8_000],
+    ["had a clock that was an hour ahead", -3_600_000, 3_000],
   ])("a poll finds the rows of a process that %s", async (_, agoMs, timeout) => {
     publisher({ pollMs: 300 });
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -154,6 +155,19 @@ describe("the outbox", () => {
     const subject = `cs.v1.device.${accountId}.device-removed`;
     await db.query("INSERT INTO outbox (id, subject, payload) VALUES ($1, $2, '')", [id, subject]);
     await expect.poll(waiting, { timeout }).toBe(0);
+  });
+
+  test("a row that NATS refuses holds up no other", async () => {
+    publisher({ pollMs: 300 });
+    const id = uuidv7({ now: () => new Date(Date.now() - 10_000) });
+    const subject = `cs.v1.device.${accountId}.device-removed`;
+    const tooLarge = Buffer.alloc(2 ** 21);
+    await db.query("INSERT INTO outbox (id, subject, payload) VALUES ($1, $2, $3)", [id, subject, tooLarge]);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    for (let round = 0; round < 3; round += 1) {
+      await insert(1);
+      await vi.waitFor(async () => expect(await waiting()).toBe(1), { timeout: 1_800 });
+    }
   });
 
   test("the migration from an outbox with published rows keeps those that wait", async () => {

@@ -12,7 +12,7 @@ export interface OutboxPublisherOptions {
   postgres: Postgres;
   logger: Logger;
   metrics?: { registry: Registry };
-  /** Milliseconds between two polls of the table while this process writes no row. Default about 1000. */
+  /** Milliseconds between two polls of the whole table. Default about 1000. */
   pollMs?: number;
 }
 
@@ -32,16 +32,21 @@ const ACK_MS = 5_000;
 /** A transaction waits for NATS. */
 const TRANSACTION_MS = 30_000;
 const MEASURE_EVERY_MS = 5_000;
-/** A row commits this long after its id was made; a later one waits for the next look at the oldest row. */
+/**
+ * A row commits at most this long after its id was made; a later one waits for the next look at the oldest
+ * row. Clocks of replicas differ by less.
+ */
 const MAX_COMMIT_MS = 10_000;
 /**
  * The first poll after this process made a row, which commits later; each further poll comes after twice the
- * time. Rows that commit within this time share a transaction.
+ * time. Rows that commit within this time share a statement.
  */
 const FIRST_POLL_MS = 25;
 const MAX_BACKOFF_ATTEMPT = 8;
 /** A row that is still there after so long: its process has ended, or NATS is away. */
 const OLD_MS = 2_000;
+/** Ids that a process remembers: a row whose id is forgotten is published once it is old. */
+const MAX_MADE = 10 * BATCH_SIZE;
 
 /** Publishes rows; the results say which of them NATS acknowledged. */
 const publishRows = (stream: JetStreamClient, rows: readonly Row[]) =>
@@ -76,20 +81,19 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     measuredAt = performance.now();
   };
 
-  /** The newest rows that this process made: the account of each id. */
+  /** The account of each id that this process made lately. Its row may have been rolled back or published. */
   const made = new Map<string, string>();
   const ownRows = (): Statement | undefined => {
-    const old = uuidv7({ now: () => new Date(Date.now() - MAX_COMMIT_MS) });
+    const old = uuidv7({ now: () => new Date(Date.now() - OLD_MS) });
     for (const id of made.keys()) {
       if (id >= old) break;
       made.delete(id);
     }
-    const ids = [...made.keys()].slice(0, BATCH_SIZE);
-    if (ids.length === 0) return undefined;
-    const accountIds = [...new Set(ids.map((id) => made.get(id)!))];
+    if (made.size === 0) return undefined;
     return sql`
       SELECT id, account_id, subject, payload FROM outbox
-      WHERE account_id = ANY(${accountIds}::uuid[]) AND id = ANY(${ids}::uuid[]) ORDER BY id`;
+      WHERE account_id = ANY(${[...new Set(made.values())]}::uuid[]) AND id = ANY(${[...made.keys()]}::uuid[])
+      ORDER BY id LIMIT ${BATCH_SIZE}`;
   };
 
   /** Publishes the rows that a statement finds, and deletes those that NATS acknowledged. */
@@ -112,27 +116,30 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
 
   let oldAt = 0;
   /**
-   * Publishes rows that are still there after a while. Each replica skips those that another one holds; on a
-   * database of several nodes, where no statement over shards may lock, two may publish a row, and NATS drops
-   * the second message.
+   * Publishes rows that are still there after a while, and those of a process whose clock was ahead. Each
+   * replica skips those that another one holds; on a database of several nodes, where no statement over shards
+   * may lock, two may publish a row, and NATS drops the second message.
    */
   const publishOld = async (stream: JetStreamClient) => {
     const before = uuidv7({ now: () => new Date(Date.now() - OLD_MS) });
+    const ahead = uuidv7({ now: () => new Date(Date.now() + MAX_COMMIT_MS) });
     if (await postgres.isDistributed()) {
       const unlocked = sql`
-        SELECT id, account_id, subject, payload FROM outbox WHERE id >= ${from}::uuid AND id < ${before}::uuid
-        ORDER BY id LIMIT ${BATCH_SIZE}`;
+        SELECT id, account_id, subject, payload FROM outbox
+        WHERE id >= ${from}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid) ORDER BY id LIMIT ${BATCH_SIZE}`;
       return publishFound(postgres, stream, unlocked);
     }
     const locked = sql`
-      SELECT id, account_id, subject, payload FROM outbox WHERE id >= ${from}::uuid AND id < ${before}::uuid
+      SELECT id, account_id, subject, payload FROM outbox
+      WHERE id >= ${from}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid)
       ORDER BY id LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`;
     return postgres.transaction((tx) => publishFound(tx, stream, locked), TRANSACTION_MS);
   };
 
   /**
    * Publishes a batch: old rows first, where they are looked for or many are left, so that events keep their
-   * order after NATS was away. Returns whether more rows may wait; throws where NATS did not acknowledge all.
+   * order after NATS was away. Returns whether more rows may wait; throws where NATS did not acknowledge all:
+   * new rows then have their turn before the old ones that NATS refuses.
    */
   const publishBatch = async (stream: JetStreamClient): Promise<boolean> => {
     const isOld = performance.now() >= oldAt;
@@ -142,9 +149,9 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
       : own
         ? await publishFound(postgres, stream, own)
         : { found: 0 };
-    if (failure !== undefined) throw failure.reason;
     const isFull = found === BATCH_SIZE;
     if (isOld && !isFull) oldAt = performance.now() + pollMs;
+    if (failure !== undefined) throw failure.reason;
     return isOld || isFull;
   };
 
@@ -160,6 +167,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   let waiting = new AbortController();
   const forget = onOutboxRow(({ id, accountId }) => {
     made.set(id, accountId);
+    if (made.size > MAX_MADE) made.delete(made.keys().next().value!);
     pauseMs = FIRST_POLL_MS;
     // With a reason: without one, each call makes an exception with its stack.
     waiting.abort("a row was made");

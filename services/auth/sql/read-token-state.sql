@@ -16,7 +16,7 @@ WITH page AS MATERIALIZED (
       WHERE e.bucket = h.bucket AND e.position > (:since::bigint[])[h.bucket + 1]
         AND (e.bucket, e.position, e.kind, e.subject) > (:bucket::int, :position::bigint, :kind::text, :subject::text)
       ORDER BY e.position, e.kind, e.subject LIMIT :most::int) AS t
-    WHERE h.position > (:since::bigint[])[h.bucket + 1]
+    WHERE h.bucket >= :bucket::int AND h.position > (:since::bigint[])[h.bucket + 1]
     ORDER BY t.bucket, t.position, t.kind, t.subject LIMIT :most::int)),
 last AS (
   SELECT bucket, position, kind, subject FROM page

@@ -25,7 +25,7 @@ const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
 const MAX_AGE_S = 600;
 const CLOCK_TOLERANCE_S = 30;
 const TIMEOUT_S = 4;
-/** ID tokens that a process remembers, each for as long as it can be used: ten minutes. */
+/** ID tokens that a process remembers, each for at most ten minutes. */
 const MAX_REMEMBERED = 10_000;
 /** RFC 6750, section 2.1. */
 const BEARER_TOKEN = /^[\w\-.~+/]{1,4096}=*$/;

@@ -155,8 +155,11 @@ export async function driveSignUp<Answer extends Deployed>(
       await steps.registerDevice(saga, context);
       taken.push("RegisterDevice");
     }
-  } finally {
-    if (taken.length > 0) await mark(saga, taken, now());
+  } catch (error) {
+    // The step's error is the answer.
+    if (taken.length > 0) await mark(saga, taken, now()).catch(() => undefined);
+    throw error;
   }
+  if (taken.length > 0) await mark(saga, taken, now());
   return deployment;
 }
