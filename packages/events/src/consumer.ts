@@ -65,9 +65,9 @@ interface Fetch {
 
 /**
  * Waits until NATS has begun to process the fetch requests that were sent before: it processes those of a
- * durable in their order, so that an answer to one more says so. Where their inbox ends earlier, NATS delivers
- * the next event to it all the same, and again only after the time to acknowledge. Returns the event that the
- * last request got, if any.
+ * durable in their order, so that an answer to one more says so. Where their inbox ends earlier, NATS
+ * delivers the next event to it all the same, and again only after the time to acknowledge. Returns the event
+ * that the last request got, if any.
  */
 const untilFetchesBegan = (connection: NatsConnection, durable: Durable): Promise<JsMsg | undefined> =>
   connection

@@ -117,8 +117,8 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   let oldAt = 0;
   /**
    * Publishes rows that are still there after a while, and those of a process whose clock was ahead. Each
-   * replica skips those that another one holds; on a database of several nodes, where no statement over shards
-   * may lock, two may publish a row, and NATS drops the second message.
+   * replica skips those that another one holds; on a database of several nodes, where no statement over
+   * shards may lock, two may publish a row, and NATS drops the second message.
    */
   const publishOld = async (stream: JetStreamClient) => {
     const before = uuidv7({ now: () => new Date(Date.now() - OLD_MS) });
