@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 import type { ChainEnd } from "./checkpoint.ts";
-import { isTree, type Tree } from "./tree.ts";
+import { isTree, splitHashes, type Tree } from "./tree.ts";
 
 /** A chain that goes on, with the tree over its records so far. */
 export interface OpenHead extends ChainEnd {
@@ -33,7 +33,6 @@ export interface ArchiveStatement extends LogEnd {
 }
 
 const FORMAT = "countersign-audit-archive-1";
-const HASH_BYTES = 32;
 
 const listEnd = ({ sequence, hash, time, heads }: LogEnd) => [
   sequence,
@@ -67,14 +66,6 @@ const heads = z.array(z.tuple([z.uuid(), count, hex32, z.string().regex(/^([0-9a
 const removal = [hex32, count, z.iso.datetime(), z.string(), z.string()] as const;
 const shape = z.tuple([z.literal(FORMAT), z.int().nonnegative(), ...end, heads, ...removal]);
 
-function readTree(size: number, frontier: string): Tree {
-  const bytes = Buffer.from(frontier, "hex");
-  const nodes = Array.from({ length: bytes.length / HASH_BYTES }, (_, i) =>
-    bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
-  );
-  return { size, frontier: nodes };
-}
-
 /** Reads a statement; undefined where the audit key has not signed it. */
 export function readArchive(signed: SignedText, keys: AuditPublicKeys): ArchiveStatement | undefined {
   const archive = parseArchive(signed.text);
@@ -89,7 +80,7 @@ export function parseArchive(text: string): ArchiveStatement | undefined {
     );
     const open = list.map(([chainId, size, last, frontier]) => ({
       ...{ chainId, size, hash: last },
-      tree: readTree(size, frontier),
+      tree: { size, frontier: splitHashes(Buffer.from(frontier, "hex")) },
     }));
     const archive = {
       ...{ after, sequence, hash, time: new Date(time), heads: open, sha256 },

@@ -2,8 +2,17 @@ import { hash } from "node:crypto";
 
 // The Merkle tree of RFC 9162, section 2.1, over a chain's record hashes (32 bytes each, in sequence).
 
+const HASH_BYTES = 32;
 const LEAF = Buffer.of(0);
 const PAIR = Buffer.of(1);
+
+/** Returns the hashes that were put one behind the other. */
+export function splitHashes(joined: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(joined.buffer, joined.byteOffset, joined.byteLength);
+  return Array.from({ length: bytes.length / HASH_BYTES }, (_, i) =>
+    bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
+  );
+}
 
 /** Returns the node of one record hash. */
 export const leafNode = (recordHash: Uint8Array): Buffer => hash("sha256", Buffer.concat([LEAF, recordHash]), "buffer");

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { AuditReceipt } from "../audit/audit-log.ts";
 import { openCheckpointFile } from "../audit/checkpoint-file.ts";
 import { sha256 } from "../audit/record.ts";
+import { splitHashes } from "../audit/tree.ts";
 import { verifyExport } from "../audit/verify-export.ts";
 import { verifyProof } from "../audit/verify-proof.ts";
 import { getAuditProof } from "../domain/get-audit-proof.ts";
@@ -18,7 +19,7 @@ import {
   verifyDatabase,
 } from "../testing/audit-process.ts";
 import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
-import { readRecordHashes, splitHashes } from "./prisma-checkpoint-store.ts";
+import { readRecordHashes } from "./prisma-checkpoint-store.ts";
 
 describe("checkpoints on Postgres", () => {
   it("cover all chains of all processes within moments; each process has them in its file; every record is proven", async () => {

@@ -1,10 +1,11 @@
 import { AppError } from "@countersign/core";
 import { type ChainEnd, parseCheckpoint } from "../audit/checkpoint.ts";
+import { splitHashes } from "../audit/tree.ts";
 import { EXPORT_FORMAT } from "../audit/verify-export.ts";
 import type { AuditReader } from "../domain/get-audit-proof.ts";
 import { archiveOf, readLastArchive } from "./audit-archives.ts";
 import type { AuditBatch, PrismaClient } from "./generated/client.ts";
-import { readRecordHashes, splitHashes } from "./prisma-checkpoint-store.ts";
+import { readRecordHashes } from "./prisma-checkpoint-store.ts";
 
 const textsOf = ({ texts }: Pick<AuditBatch, "texts">): string[] => texts.split("\n");
 

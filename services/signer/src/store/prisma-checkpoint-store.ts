@@ -10,24 +10,15 @@ import {
   type SignedCheckpoint,
 } from "../audit/checkpoint.ts";
 import type { CheckpointBasis, CheckpointStore, NewCheckpoint, StoredBatch } from "../audit/checkpointer.ts";
-import { EMPTY_TREE } from "../audit/tree.ts";
+import { EMPTY_TREE, splitHashes } from "../audit/tree.ts";
 import { archiveOf, readLastArchive } from "./audit-archives.ts";
 import { Prisma, type PrismaClient } from "./generated/client.ts";
 
 type Transaction = Prisma.TransactionClient;
 
-const HASH_BYTES = 32;
 const BATCHES_PER_PAGE = 1000;
 /** A chain of millions that is under no checkpoint yet takes its time. */
 const TIMEOUT_MS = 120_000;
-
-/** Returns the hashes that were put one behind the other. */
-export function splitHashes(joined: Uint8Array): Buffer[] {
-  const bytes = Buffer.from(joined.buffer, joined.byteOffset, joined.byteLength);
-  return Array.from({ length: bytes.length / HASH_BYTES }, (_, i) =>
-    bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
-  );
-}
 
 /** Returns the record hashes of a chain behind leaf `from`, up to leaf `to`. */
 export async function readRecordHashes(
