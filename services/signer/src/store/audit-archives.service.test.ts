@@ -113,7 +113,8 @@ describe("an archive", () => {
     const { archive, remove } = newOperator();
     const first = await archive(before);
     expect(first.at(-1)).toBe("end");
-    expect(await remove(first)).toBeGreaterThan(20);
+    // Records that come at once share a row, so the number differs.
+    expect(await remove(first)).toBeGreaterThan(10);
 
     const after = await rows();
     expect(await prisma.auditChain.count({ where: { id: closed[0]!.chainId } })).toBe(0);
