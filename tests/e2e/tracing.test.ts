@@ -99,9 +99,9 @@ describe("the trace of a sign-up", () => {
   it("leads to the other services, and to those that learn of it by an event", () => {
     const trace = traceOf(request);
     const registering = [...creation.slice(0, 3), "auth: device.v1.Devices/RegisterDevice"];
-    const registered = [...registering, "device: device.v1.Devices/RegisterDevice", "device: devices.withAccount"];
+    const registered = [...registering, "device: device.v1.Devices/RegisterDevice", "device: devices.insertFirst"];
     expect(pathTo(trace, "device", "on device-registered")).toEqual([...registered, "device: on device-registered"]);
-    expect(pathTo(trace, "key", "keys.withAccount")).toHaveLength(6);
+    expect(pathTo(trace, "key", "keys.insertFirst")).toHaveLength(6);
     expect(pathTo(trace, "auth", "provider.verifyToken")).toHaveLength(4);
   });
 });
