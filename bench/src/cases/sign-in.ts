@@ -1,7 +1,9 @@
 import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { startFloor } from "../floors/start-floor.ts";
 import { expectOk, HttpConnection } from "../http-connection.ts";
 import { closedLoop, fixedRate, type Operation } from "../load.ts";
 import { withCpu } from "../with-cpu.ts";
+import { meUsers } from "./account-me.ts";
 import type { Bench, Case } from "./case.ts";
 
 /** Creates users that sign in with their device's key: a challenge and its answer are one operation. */
@@ -22,17 +24,40 @@ export function signInUsers({ stack, connections, residents }: Bench): Operation
   });
 }
 
-/** Measures sign-ins: requesting a challenge and responding to it, two requests in one operation. */
+/** Two requests of express that answers a constant, at full load and at a rate. */
+async function measureFloor(bench: Bench, rate: number) {
+  const floor = await startFloor("bare-express");
+  const pairs = meUsers(bench, `http://${floor.address}`).map((request) => async () => {
+    await request();
+    await request();
+  });
+  const processes = { processes: { express: { pid: floor.pid } } };
+  const full = await withCpu(processes, bench, (timed) => closedLoop(pairs, timed));
+  const atRate = await withCpu(processes, bench, (timed) => fixedRate(pairs, rate, timed));
+  floor.stop();
+  return [
+    { name: "bare express, two requests", ...full },
+    { name: "bare express, two requests, at that half load", ...atRate },
+  ];
+}
+
+/**
+ * Measures sign-ins: requesting a challenge and responding to it, two requests in one operation. The floor
+ * shows what a request costs a process that is woken for it alone.
+ */
 export const signIn: Case = async (bench) => {
   const { stack, residents } = bench;
   const { chainName } = stack.chains[0]!;
   const users = signInUsers(bench);
   const ours = await withCpu(stack, bench, (timed) => closedLoop(users, timed));
-  const atHalf = await withCpu(stack, bench, (timed) => fixedRate(users, ours.measured.perSecond / 2, timed));
+  const half = ours.measured.perSecond / 2;
+  const atHalf = await withCpu(stack, bench, (timed) => fixedRate(users, half, timed));
+  const floor = await measureFloor(bench, half);
   // The clients' sessions were replaced; the next case needs clients that are signed in.
   await Promise.all(residents.map(({ client, login }) => client.signIn({ login, chainName })));
   return [
     { name: "challenge + respond", ...ours, goalPerSecond: 1000 },
     { name: "challenge + respond at half load", ...atHalf, goalP99: 25 },
+    ...floor,
   ];
 };
