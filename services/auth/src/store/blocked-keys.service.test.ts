@@ -88,6 +88,16 @@ it("a key that was revoked on chain is blocked for 16 minutes, unless it is bloc
   expect(await Promise.all(left)).toEqual([0, 1, 1]);
 });
 
+it("a key that was revoked keeps no session of a sign-in that had read it before, only those of a key added again", async () => {
+  const { accountId, accountKey } = someSession();
+  const begunAfter = (seconds: number) =>
+    someSession({ accountId, accountKey, createdAt: new Date(now.getTime() + seconds * 1000) });
+  const [atOnce, slow, addedAgain] = [begunAfter(1), begunAfter(60), begunAfter(61)];
+  for (const each of [atOnce, slow, addedAgain]) await begin(each);
+  await revoke(atOnce);
+  expect(await live(accountId)).toEqual([addedAgain.id]);
+});
+
 it.each([10, 30])("a key-revoked %i minutes late outlives the tokens issued until then", async (minutes) => {
   const session = someSession({ createdAt: inHours(-2) });
   const { accountId, id } = session;

@@ -71,6 +71,12 @@ export async function endAllSessions(
   return endSessions(queriesIn(tx), ends, leaves ? [left] : []);
 }
 
+/**
+ * A sign-in reads its key, perhaps from the challenge, and begins the session this much later at most:
+ * requests end earlier, and clocks differ by less.
+ */
+const SIGN_IN_MS = 60_000;
+
 /** Returns live sessions in the order in which transactions lock them. */
 const liveSessions = async (tx: Tx, where: Prisma.SessionWhereInput): Promise<Session[]> =>
   (await tx.session.findMany({ where: { ...where, endedAt: null }, orderBy: { id: "asc" } })).map(toSession);
@@ -85,7 +91,8 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         // For as long as a sign-in that is under way, or its token, may last: from now on, since the event
         // may come late, and sessions were refreshed meanwhile.
         const blocked = await blockKey(tx, accountId, accountKey, ENDED_MS);
-        const sessions = await liveSessions(tx, { ...ofKey, createdAt: { lte: revokedAt } });
+        const readBefore = new Date(revokedAt.getTime() + SIGN_IN_MS);
+        const sessions = await liveSessions(tx, { ...ofKey, createdAt: { lte: readBefore } });
         const ends = sessions.map((session) => ({ session, cause: "key-revoked" as const, now: revokedAt, requestId }));
         await endSessions(queriesIn(tx), ends, [blocked]);
       }),

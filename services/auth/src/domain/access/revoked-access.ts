@@ -4,7 +4,7 @@ import type { PublicKey } from "@countersign/keys";
 export interface RevokedKey {
   readonly accountId: string;
   readonly accountKey: PublicKey;
-  /** Sessions that began later stay. */
+  /** Sessions that began more than a minute later stay: they are of a key that was added again. */
   readonly revokedAt: Date;
   readonly requestId: string;
 }
