@@ -108,6 +108,7 @@ export async function explain(): Promise<number> {
       chainName: "flow",
       app,
       signer: publicKey,
+      key: undefined,
       authTime: now,
       expiresAt: later,
     };

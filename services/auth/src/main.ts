@@ -14,7 +14,7 @@ import { KeyOrigin, KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { createServiceRuntime, runService, type ServiceProcess } from "@countersign/runtime";
 import { describeAccess, removeFromDeviceList } from "./clients/device-list.ts";
 import { openProviders } from "./clients/open-providers.ts";
-import { findSignInKey, listPasskeys } from "./clients/sign-in-keys.ts";
+import { findSignInKey, listPasskeys, recordKeyUse } from "./clients/sign-in-keys.ts";
 import { cancelDeployment, registrationSteps, signUpSteps } from "./clients/sign-up-steps.ts";
 import { twoFactorRequests } from "./clients/two-factor-requests.ts";
 import { createVerifyLogin } from "./clients/verify-login.ts";
@@ -86,6 +86,7 @@ async function start(service: ServiceProcess) {
     requests,
     enroll,
     findSignInKey: findSignInKey(registrations),
+    recordKeyUse: recordKeyUse(registrations, logger),
     listPasskeys: listPasskeys(registrations),
     requireLoginToken,
     blockedKeys,

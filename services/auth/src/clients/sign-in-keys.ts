@@ -1,4 +1,4 @@
-import { AppError, createBatcher } from "@countersign/core";
+import { AppError, createBatcher, type Logger } from "@countersign/core";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import {
   KeyOrigin,
@@ -7,10 +7,12 @@ import {
   type SignInKeyQuery,
 } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
-import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/sign-in/ports.ts";
+import type { FindSignInKey, ListPasskeys, RecordKeyUse, SignInKey } from "../domain/sign-in/ports.ts";
 
 /** The most queries of one call. */
 const MAX_QUERIES = 100;
+/** Uses of this time are told by one call. */
+const USES_MS = 500;
 
 /** key.v1.Keys/FindSignInKeys: sign-ins that wait share a call. */
 export function findSignInKey(keys: RpcClient<KeysService>): FindSignInKey {
@@ -23,6 +25,21 @@ export function findSignInKey(keys: RpcClient<KeysService>): FindSignInKey {
     if (!found) throw new AppError("PleaseRegisterKey");
     return toSignInKey(found);
   };
+}
+
+/** key.v1.Keys/FindSignInKeys, whose answers nobody needs. Uses that cannot be told are lost. */
+export function recordKeyUse(keys: RpcClient<KeysService>, logger: Logger): RecordKeyUse {
+  const call = async (queries: readonly SignInKeyQuery[]): Promise<undefined[]> => {
+    await keys
+      .findSignInKeys({ queries: [...queries] }, { idempotent: true })
+      .catch((err: unknown) =>
+        logger.warn({ err, accountId: queries.map(({ accountId }) => accountId) }, "uses of keys not recorded"),
+      );
+    return [];
+  };
+  const tell = createBatcher(call, MAX_QUERIES, USES_MS);
+  return (accountId, chainName, key, usedAt) =>
+    void tell({ accountId, chainName, publicKey: publicKeyToProto(key), usedAt });
 }
 
 /** key.v1.Keys/ListPasskeys */

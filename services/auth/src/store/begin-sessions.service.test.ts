@@ -28,7 +28,17 @@ async function challengeFor({ accountId, accountKey, app, authTime }: Session): 
   const data = uuidv4().replaceAll("-", "");
   const expiresAt = new Date(now.getTime() + 1000);
   const challenge: Challenge = {
-    ...{ data, type: "device-key", accountId, chainName: "c", app, signer: accountKey, authTime, expiresAt },
+    ...{
+      data,
+      type: "device-key",
+      accountId,
+      chainName: "c",
+      app,
+      signer: accountKey,
+      key: undefined,
+      authTime,
+      expiresAt,
+    },
   };
   await replicas[0]!.insert(challenge);
   return data;

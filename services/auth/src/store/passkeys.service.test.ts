@@ -70,6 +70,7 @@ function world() {
   });
   const respond = respondChallenge({
     ...shared,
+    recordKeyUse: () => undefined,
     passkeys: {
       relyingPartiesOf: (appId) => (appId === "demo" || appId === "development" ? [TEST_RELYING_PARTY] : []),
     },

@@ -7,8 +7,10 @@ import { app, clock, now, postgres, prisma, times } from "../testing/store-fixtu
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
 
 describe("challenges", () => {
-  it("keep when the person logged in, and that it is not known", async () => {
+  it("keep when the person logged in and the key's registration, and that they are not known", async () => {
     const challenges = postgresChallengeStore(postgres);
+    const { publicKey } = generateKeyPair();
+    const key = { type: "device", accountKey: publicKey, deviceKey: publicKey, origin: "sign-up" } as const;
     for (const authTime of [now, undefined]) {
       const challenge: Challenge = {
         data: uuidv4().replaceAll("-", ""),
@@ -17,6 +19,7 @@ describe("challenges", () => {
         chainName: "c",
         app,
         signer: undefined,
+        key: authTime && key,
         authTime,
         expiresAt: new Date(now.getTime() + 1000),
       };
@@ -37,6 +40,7 @@ describe("challenges", () => {
         deviceKey: pair.publicKey,
         origin: "sign-up",
       }),
+      recordKeyUse: () => undefined,
       listPasskeys: async () => [],
       passkeys: { relyingPartiesOf: () => [] },
       clock,
@@ -53,6 +57,7 @@ describe("challenges", () => {
         chainName: "c",
         app,
         signer: pair.publicKey,
+        key: undefined,
         authTime: now,
         expiresAt,
       });

@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { createShardBatcher, type Postgres, sql } from "@countersign/postgres";
-import type { Challenge, ChallengeStore } from "../domain/sign-in/ports.ts";
+import type { Challenge, ChallengeStore, SignInKey } from "../domain/sign-in/ports.ts";
 import { MAX_WRONG_ANSWERS, sessionBeginner } from "./begin-sessions.ts";
 
 interface Row {
@@ -13,11 +13,12 @@ interface Row {
   type: string;
   signer_algorithm: PublicKey["algorithm"] | null;
   signer: string | null;
+  key: SignInKey | null;
   auth_time: Date | null;
   expires_at: Date;
 }
 
-const toColumns = ({ data, type, accountId, chainName, app, signer, authTime, expiresAt }: Challenge) => ({
+const toColumns = ({ data, type, accountId, chainName, app, signer, key, authTime, expiresAt }: Challenge) => ({
   data,
   type,
   account_id: accountId,
@@ -26,6 +27,7 @@ const toColumns = ({ data, type, accountId, chainName, app, signer, authTime, ex
   app_name: app.appName,
   signer_algorithm: signer?.algorithm,
   signer: signer?.publicKey,
+  key,
   auth_time: authTime,
   attempts: 0,
   expires_at: expiresAt,
@@ -38,6 +40,7 @@ const toChallenge = (row: Row): Challenge => ({
   chainName: row.chain_name,
   app: { appId: row.app_id, appName: row.app_name },
   signer: row.signer_algorithm && row.signer ? { algorithm: row.signer_algorithm, publicKey: row.signer } : undefined,
+  key: row.key ?? undefined,
   authTime: row.auth_time ?? undefined,
   expiresAt: row.expires_at,
 });
@@ -61,7 +64,8 @@ export function postgresChallengeStore(postgres: Postgres): ChallengeStore {
     (data: string) => data,
     async (data) => {
       const rows = await postgres.query<Row>(sql`
-      SELECT data, type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at
+      SELECT data, type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, key, auth_time,
+        expires_at
       FROM challenge WHERE data = ANY(${data}) AND attempts < ${MAX_WRONG_ANSWERS}`);
       const found = new Map(rows.map((row) => [row.data, toChallenge(row)]));
       return data.map((each) => found.get(each));

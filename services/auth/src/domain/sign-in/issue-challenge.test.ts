@@ -100,6 +100,7 @@ describe("a challenge", () => {
       chainName: CHAIN,
       app: { appId: "demo" },
       signer: device,
+      key: registered[0],
       authTime,
       expiresAt: new Date("2026-11-21T10:05:00Z"),
     });

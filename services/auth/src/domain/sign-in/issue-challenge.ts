@@ -60,8 +60,8 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
     return { accountId: await identities.accountOf(profile.issuer, profile.subject), profile };
   }
 
-  /** Requires a key that may answer the challenge. Errors: PleaseRegisterKey, AccountLeft. */
-  async function requireAnswerer(accountId: string, chainName: string, answerer: Answerer): Promise<void> {
+  /** Returns the keys that may answer the challenge, at least one. Errors: PleaseRegisterKey, AccountLeft. */
+  async function findAnswerers(accountId: string, chainName: string, answerer: Answerer): Promise<SignInKey[]> {
     const findKeys = async () =>
       "username" in answerer
         ? await options.listPasskeys(accountId, chainName)
@@ -78,7 +78,9 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
     if (left) throw new AppError("AccountLeft");
     const isBlocked = ({ accountKey, deviceKey }: SignInKey) =>
       blocked.some((key) => samePublicKey(key, accountKey) || samePublicKey(key, deviceKey));
-    if (fitting.every(isBlocked)) throw new AppError("PleaseRegisterKey");
+    const answerers = fitting.filter((key) => !isBlocked(key));
+    if (answerers.length === 0) throw new AppError("PleaseRegisterKey");
+    return answerers;
   }
 
   return async ({ login, chainName, answerer }: IssueChallenge): Promise<Challenge> => {
@@ -86,14 +88,16 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
     const now = clock.now();
     const { accountId, profile } = await findAccount(login, answerer);
     if (!accountId) throw new AppError("PleaseRegisterKey");
-    await requireAnswerer(accountId, chainName, answerer);
+    const [key] = await findAnswerers(accountId, chainName, answerer);
+    const signer = "publicKey" in answerer ? answerer.publicKey : undefined;
     const challenge: Challenge = {
       data: randomBytes(LOGIN_CHALLENGE_BYTES).toString("hex"),
       type: answerer.type,
       accountId,
       chainName,
       app: profile?.app ?? { appId: "development", appName: "Development" },
-      signer: "publicKey" in answerer ? answerer.publicKey : undefined,
+      signer,
+      key: signer && key,
       authTime: profile?.authTime,
       expiresAt: new Date(now.getTime() + CHALLENGE_MS),
     };

@@ -14,6 +14,8 @@ export interface Challenge {
   readonly app: App;
   /** Absent: any passkey of the account. */
   readonly signer: PublicKey | undefined;
+  /** The signer's registration when the challenge was issued. */
+  readonly key: SignInKey | undefined;
   readonly authTime: Date | undefined;
   readonly expiresAt: Date;
 }
@@ -52,6 +54,9 @@ export interface SignInKey {
  * PleaseRegisterKey.
  */
 export type FindSignInKey = (accountId: string, chainName: string, key: PublicKey, usedAt?: Date) => Promise<SignInKey>;
+
+/** Tells key, within half a second, that a key of an account answered a challenge. */
+export type RecordKeyUse = (accountId: string, chainName: string, key: PublicKey, usedAt: Date) => void;
 
 /** key.v1.Keys/ListPasskeys: the passkeys that may sign in. */
 export type ListPasskeys = (accountId: string, chainName: string) => Promise<SignInKey[]>;

@@ -23,6 +23,8 @@ let sessions: Session[];
 let blocked: unknown[];
 /** The passkeys of the account, and the counter that the last success stored. */
 let passkeys: SignInKey[];
+/** The keys whose use was recorded beside the sign-in. */
+let used: unknown[];
 let counter: PasskeyCounter | undefined;
 let respond: (
   answer?: Parameters<ReturnType<typeof respondChallenge>>[0]["answer"],
@@ -37,11 +39,12 @@ beforeEach(() => {
     chainName: "flow-emulator",
     app: { appId: "demo", appName: "Demo" },
     signer: device.publicKey,
+    key: undefined,
     authTime: undefined,
     expiresAt: new Date(clock.now().getTime() + CHALLENGE_MS),
   };
   key = { type: "device", accountKey: device.publicKey, deviceKey: device.publicKey, origin: "sign-up" };
-  [attempts, sessions, blocked, passkeys, counter] = [0, [], [], [], undefined];
+  [attempts, sessions, blocked, passkeys, counter, used] = [0, [], [], [], undefined, []];
   const run = respondChallenge({
     challenges: {
       insert: async () => undefined,
@@ -58,6 +61,7 @@ beforeEach(() => {
       },
     },
     findSignInKey: async () => key,
+    recordKeyUse: (...use) => void used.push(use),
     listPasskeys: async () => passkeys,
     passkeys: { relyingPartiesOf: (appId) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
     clock,
@@ -106,6 +110,29 @@ describe("an answer to a challenge", () => {
       blocked = [each];
       await expect(respond()).rejects.toEqual(refused("PleaseRegisterKey"));
     }
+    expect(sessions).toEqual([]);
+  });
+
+  it("that comes within a second needs no second look at the key, whose use is recorded", async () => {
+    challenge = { ...challenge, key: { ...key, deviceKey: other.publicKey } };
+    clock.advance(999);
+    await respond();
+    expect(sessions).toMatchObject([{ accountKey: device.publicKey, deviceKey: other.publicKey }]);
+    expect(used).toEqual([[challenge.accountId, challenge.chainName, device.publicKey, clock.now()]]);
+  });
+
+  it("that comes later is of the key as it is then", async () => {
+    challenge = { ...challenge, key: { ...key, deviceKey: other.publicKey } };
+    clock.advance(1000);
+    await respond();
+    expect(sessions).toMatchObject([{ deviceKey: device.publicKey }]);
+    expect(used).toEqual([]);
+  });
+
+  it("of a key that was blocked meanwhile opens none, also within the second", async () => {
+    challenge = { ...challenge, key };
+    blocked = [device.publicKey];
+    await expect(respond()).rejects.toEqual(refused("PleaseRegisterKey"));
     expect(sessions).toEqual([]);
   });
 

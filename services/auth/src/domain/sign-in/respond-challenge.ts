@@ -2,8 +2,24 @@ import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/c
 import { type Assertion, hexToBytes, type PasskeySettings, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
+import { CHALLENGE_MS } from "./issue-challenge.ts";
 import { findAsserted } from "./passkeys.ts";
-import type { Challenge, ChallengeStore, FindSignInKey, ListPasskeys, PasskeyCounter, SignInKey } from "./ports.ts";
+import type {
+  Challenge,
+  ChallengeStore,
+  FindSignInKey,
+  ListPasskeys,
+  PasskeyCounter,
+  RecordKeyUse,
+  SignInKey,
+} from "./ports.ts";
+
+/**
+ * How long after it was issued the challenge's own copy of the key is good. A key that is revoked meanwhile
+ * begins no session that lasts: `succeed` refuses keys that auth has blocked, and when auth learns of a
+ * revocation it ends the key's sessions.
+ */
+const KEY_MS = 1_000;
 
 /** The answer to a challenge, by its type. */
 export type Answer =
@@ -24,6 +40,7 @@ export interface RespondChallenge<Account> {
 export interface RespondChallengeOptions {
   readonly challenges: ChallengeStore;
   readonly findSignInKey: FindSignInKey;
+  readonly recordKeyUse: RecordKeyUse;
   readonly listPasskeys: ListPasskeys;
   readonly passkeys: PasskeySettings;
   readonly clock: Clock;
@@ -57,7 +74,7 @@ export interface SignedIn<Account> {
  * Race: the first of two right answers uses the challenge up; the other is UnknownChallenge.
  */
 export const respondChallenge = (options: RespondChallengeOptions) => {
-  const { challenges, findSignInKey, clock } = options;
+  const { challenges, clock } = options;
 
   /** Returns the key that made the answer. Errors: InvalidSignature. */
   async function findAnswerer(challenge: Challenge, answer: Answer): Promise<Answerer> {
@@ -74,13 +91,22 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     return { key, counter: { key, signCount: facts.signCount } };
   }
 
+  /** Returns the registration of the key that answered. Errors: PleaseRegisterKey. */
+  async function findKey(challenge: Challenge, key: PublicKey): Promise<SignInKey> {
+    const { accountId, chainName, expiresAt } = challenge;
+    const now = clock.now();
+    const ageMs = now.getTime() - (expiresAt.getTime() - CHALLENGE_MS);
+    if (!challenge.key || ageMs >= KEY_MS) return options.findSignInKey(accountId, chainName, key, now);
+    options.recordKeyUse(accountId, chainName, key, now);
+    return challenge.key;
+  }
+
   /** Checks the answer and opens the session. */
   async function open<Account>(challenge: Challenge, { answer, requestId, findAccount }: RespondChallenge<Account>) {
     const { key, counter } = await findAnswerer(challenge, answer);
     const { data, accountId, chainName, app, authTime } = challenge;
     const [{ accountKey, deviceKey, origin }, account] = await Promise.all([
-      // Read again: it may have been revoked since the challenge was issued.
-      findSignInKey(accountId, chainName, key, clock.now()),
+      findKey(challenge, key),
       findAccount(accountId, chainName),
     ]);
     const session = beginSession(
