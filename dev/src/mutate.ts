@@ -11,6 +11,7 @@ const STRYKER = ["@stryker-mutator/core@10.1.1", "@stryker-mutator/vitest-runner
 /** Folders in which a mistake could let somebody steal money. */
 const FOLDERS = [
   "packages/access-tokens/src",
+  "packages/core/src/two-persons.ts",
   "services/auth/src/domain",
   "services/device/src/domain",
   "services/signer/src/policy",

@@ -1,15 +1,18 @@
-import { type Administrator, type Clock, isAppError, uuidv7 } from "@countersign/core";
+import {
+  type AdminCommand,
+  type Administrator,
+  type AdminRecord,
+  type AdminRequest,
+  AppError,
+  type Clock,
+  isAppError,
+  REQUEST_GOOD_FOR_MS,
+  uuidv7,
+} from "@countersign/core";
 import { type Queries, sql } from "@countersign/postgres";
 
 /** A row of the table admin_action, which every service has: rows are only added. */
-export interface ActionRow {
-  readonly id: string;
-  readonly at: Date;
-  readonly person: string;
-  readonly command: string;
-  readonly accountId: string | null;
-  readonly arguments: Readonly<Record<string, string | number | boolean>>;
-  readonly reason: string;
+export interface ActionRow extends AdminRequest {
   /** "read", "done", "begun", "requested", "approved", "rejected", or the reason of a refusal. */
   readonly outcome: string;
   /** The request that it decides: no other row decides the same one. */
@@ -17,26 +20,21 @@ export interface ActionRow {
 }
 
 /** An action, before it is recorded. */
-export interface NewAction {
-  readonly command: string;
-  /** Empty where it is about no account. */
-  readonly accountId?: string;
-  /** Nothing secret, and no e-mail address. */
-  readonly arguments?: ActionRow["arguments"];
+export interface NewAction extends AdminCommand {
   readonly outcome: string;
   readonly requestId?: string;
 }
 
 /**
- * Records an action, in the transaction of its effect. Returns its id; undefined where another action has
- * decided the same request.
+ * Records an action, in the transaction of its effect. Returns its id. Errors: AdminRequestNotFound where
+ * another action has decided the same request.
  */
 export async function insertAction(
   queries: Queries,
   { person, reason }: Administrator,
   action: NewAction,
   clock: Clock,
-): Promise<string | undefined> {
+): Promise<string> {
   const id = uuidv7(clock);
   const { command, accountId, arguments: given = {}, outcome, requestId = null } = action;
   const count = await queries.execute(sql`
@@ -44,7 +42,8 @@ export async function insertAction(
     VALUES (${id}::uuid, ${clock.now()}::timestamptz, ${person}, ${command}, ${accountId || null}::uuid,
       ${JSON.stringify(given)}::jsonb, ${reason}, ${outcome}, ${requestId}::uuid)
     ON CONFLICT (request_id) DO NOTHING`);
-  return count === 1 ? id : undefined;
+  if (count === 0) throw new AppError("AdminRequestNotFound");
+  return id;
 }
 
 export interface ActionFilter {
@@ -53,17 +52,15 @@ export interface ActionFilter {
   readonly limit: number;
 }
 
-export interface ActionLog {
+export interface ActionLog extends AdminRecord {
   /** Records a read; it must be answered only after this. Errors: those of the database. */
-  read(by: Administrator, action: Omit<NewAction, "outcome">): Promise<void>;
-  /** Records an act that is repeated until it has its effect, before it begins. Returns the record's id. */
-  begin(by: Administrator, action: Omit<NewAction, "outcome">): Promise<string>;
+  read(by: Administrator, action: AdminCommand): Promise<void>;
   /** Runs an act, which records itself; records its refusal. */
-  act<T>(by: Administrator, action: Omit<NewAction, "outcome">, work: () => Promise<T>): Promise<T>;
+  act<T>(by: Administrator, action: AdminCommand, work: () => Promise<T>): Promise<T>;
   /** Returns actions, the newest first. */
   list(filter: ActionFilter): Promise<ActionRow[]>;
-  /** Returns requests since a time that were not decided, the newest first; at most 200. */
-  openRequests(since: Date): Promise<ActionRow[]>;
+  /** Returns requests that may be approved, the newest first; at most 200. */
+  openRequests(): Promise<ActionRow[]>;
 }
 
 /** Returns an id that sorts before all of a time or later: the table has no index over times. */
@@ -75,11 +72,20 @@ export function createActionLog(queries: Queries, clock: Clock): ActionLog {
     async read(by, action) {
       await insertAction(queries, by, { ...action, outcome: "read" }, clock);
     },
-    async begin(by, action) {
-      // Without a request to decide, nothing is in its way.
-      return (await insertAction(queries, by, { ...action, outcome: "begun" }, clock))!;
+    begin: (by, action) => insertAction(queries, by, { ...action, outcome: "begun" }, clock),
+    request: (by, action) => insertAction(queries, by, { ...action, outcome: "requested" }, clock),
+    async findRequest(id) {
+      const [request] = await queries.query<ActionRow>(sql`
+        SELECT id, at, person, command, account_id AS "accountId", arguments, reason, outcome,
+          request_id AS "requestId"
+        FROM admin_action AS a
+        WHERE id = ${id}::uuid AND outcome = 'requested'
+          AND NOT EXISTS (SELECT FROM admin_action AS d WHERE d.request_id = a.id)`);
+      return request;
     },
-    async act(by, { requestId: _request, ...action }, work) {
+    reject: (by, { id, command, accountId }) =>
+      insertAction(queries, by, { command, accountId, outcome: "rejected", requestId: id }, clock),
+    async act(by, action, work) {
       try {
         return await work();
       } catch (error) {
@@ -97,12 +103,12 @@ export function createActionLog(queries: Queries, clock: Clock): ActionLog {
         WHERE (${accountId ?? null}::uuid IS NULL OR account_id = ${accountId ?? null}::uuid)
           AND (${beforeId ?? null}::uuid IS NULL OR id < ${beforeId ?? null}::uuid)
         ORDER BY id DESC LIMIT ${limit}::int`),
-    openRequests: (since) =>
+    openRequests: () =>
       queries.query<ActionRow>(sql`
         SELECT id, at, person, command, account_id AS "accountId", arguments, reason, outcome,
           request_id AS "requestId"
         FROM admin_action AS a
-        WHERE outcome = 'requested' AND id > ${firstIdAt(since)}::uuid
+        WHERE outcome = 'requested' AND id > ${firstIdAt(new Date(clock.now().getTime() - REQUEST_GOOD_FOR_MS))}::uuid
           AND NOT EXISTS (SELECT FROM admin_action AS d WHERE d.request_id = a.id)
         ORDER BY id DESC LIMIT 200`),
   };

@@ -39,6 +39,13 @@ export {
   startSpan,
   type Tracer,
 } from "./tracing.ts";
+export {
+  type AdminCommand,
+  type AdminRecord,
+  type AdminRequest,
+  REQUEST_GOOD_FOR_MS,
+  requireMayDecide,
+} from "./two-persons.ts";
 export { unknownChain } from "./unknown-chain.ts";
 export { BLOCK_SENT_MS, MAX_STATE_AGE_MS, type TokenVerifier, type VerifiedToken } from "./verified-token.ts";
 export { asWatched, unchanging, updateMap, type Watched } from "./watched.ts";

@@ -6,7 +6,6 @@ import { z } from "zod";
 import { type Asked, askForTwo, decideRequest } from "../domain/admin/decide-request.ts";
 import { type CancelOptions, cancelSignUp, type ResumeOptions, resumeSignUp } from "../domain/admin/end-sign-up.ts";
 import type { AdminStore, Effect } from "../domain/admin/ports.ts";
-import { REQUEST_GOOD_FOR_MS } from "../domain/admin/two-persons.ts";
 
 export interface AdminOptions extends ResumeOptions, CancelOptions {
   readonly admin: AdminStore;
@@ -28,7 +27,7 @@ type Asking = { readonly reason: string; readonly accountId?: string };
 
 /** Handles auth.v1.Admin. */
 export function authAdminHandlers(options: AdminOptions): Handlers<AdminService> {
-  const { admin, actions, clock } = options;
+  const { admin, actions } = options;
   const ask = askForTwo(options);
   const decide = decideRequest(options);
   const resume = resumeSignUp(options);
@@ -89,8 +88,7 @@ export function authAdminHandlers(options: AdminOptions): Handlers<AdminService>
     async listRequests(request, call) {
       const by = administrator(call, "requests list", request);
       await actions.read(by, { command: "requests list" });
-      const since = new Date(clock.now().getTime() - REQUEST_GOOD_FOR_MS);
-      return { requests: (await actions.openRequests(since)).map(actionToProto) };
+      return { requests: (await actions.openRequests()).map(actionToProto) };
     },
 
     decideRequest: (request, call) => {

@@ -1,3 +1,4 @@
+import { createActionLog } from "@countersign/admin-actions";
 import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -14,6 +15,7 @@ import { openHolds } from "./prisma-hold-store.ts";
 
 const clock = new FixedClock(now.toISOString());
 const admin = () => prismaAdminStore(prisma, clock);
+const log = () => createActionLog(postgres, clock);
 const by = (name: string) => ({ person: name, reason: "a ticket of today" });
 const chainName = "flow-emulator";
 
@@ -85,14 +87,14 @@ describe("an act of an administrator", () => {
 
 describe("a request", () => {
   const decide = (name: string, requestId: string, approve = true) =>
-    decideRequest({ admin: admin(), clock, twoPersons: true })(by(name), { requestId, accountId, approve });
+    decideRequest({ admin: admin(), actions: log(), clock })(by(name), { requestId, accountId, approve });
   const ask = async () => {
     const { actionId: seen } = await admin().hold(by("ada"), accountId);
-    return admin().request(by("ada"), { command: "accounts unfreeze", accountId, arguments: { seen } });
+    return log().request(by("ada"), { command: "accounts unfreeze", accountId, arguments: { seen } });
   };
 
   it("of several approvals at once one acts, with one event", async () => {
-    const { actionId } = await ask();
+    const actionId = await ask();
     const done = await Promise.allSettled(times(6, (i) => decide(`person-${i}`, actionId)));
     expect(done.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     expect(await eventsOf(accountId, "account-unfrozen")).toBe(1);
@@ -100,7 +102,7 @@ describe("a request", () => {
   });
 
   it("an approval and a rejection at once are one decision", async () => {
-    const { actionId } = await ask();
+    const actionId = await ask();
     const done = await Promise.allSettled([decide("grace", actionId), decide("linus", actionId, false)]);
     expect(done.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     const wasApproved = done[0].status === "fulfilled";
@@ -108,7 +110,7 @@ describe("a request", () => {
   });
 
   it("lifts no hold that was placed after it named one", async () => {
-    const { actionId } = await ask();
+    const actionId = await ask();
     clock.advance(1);
     await admin().hold(by("ada"), accountId);
     const { details } = await decide("grace", actionId);
@@ -117,7 +119,7 @@ describe("a request", () => {
   });
 
   it("whose command is unknown acts for nobody", async () => {
-    const { actionId } = await admin().request(by("ada"), { command: "drop", accountId, arguments: {} });
+    const actionId = await log().request(by("ada"), { command: "drop", accountId, arguments: {} });
     await expect(decide("grace", actionId)).rejects.toMatchObject({ reason: "AdminRequestNotFound" });
   });
 });

@@ -2,11 +2,10 @@ import { insertAction, type NewAction } from "@countersign/admin-actions";
 import { type Administrator, AppError, type Clock } from "@countersign/core";
 import { queriesIn } from "@countersign/postgres";
 import type { AdminStore, OfSignUp } from "../domain/admin/ports.ts";
-import type { AdminRequest } from "../domain/admin/two-persons.ts";
 import { BY_ADMINISTRATOR } from "../domain/freeze/hold-account.ts";
 import { lockAccess } from "./begin-sessions.ts";
 import { publishPersonErased } from "./events.ts";
-import type { Prisma, PrismaClient, AdminAction as Row } from "./generated/client.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { FAR_FUTURE } from "./postgres-sign-up-store.ts";
 import { endAllSessions } from "./prisma-access-store.ts";
 import { appsOf } from "./prisma-contact-store.ts";
@@ -14,15 +13,6 @@ import { liftHolds, openHolds, placeHold } from "./prisma-hold-store.ts";
 import { toKey, toSaga } from "./rows.ts";
 
 type Tx = Prisma.TransactionClient;
-
-const toRequest = (row: Row): AdminRequest => ({
-  id: row.id,
-  requestedAt: row.at,
-  person: row.person,
-  command: row.command,
-  accountId: row.accountId ?? "",
-  arguments: row.arguments as AdminRequest["arguments"],
-});
 
 /** Throws AccountNotFound for an account that auth never had. */
 async function requireAccount(tx: Tx, accountId: string): Promise<void> {
@@ -74,7 +64,6 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
   ) =>
     prisma.$transaction(async (tx) => {
       const actionId = await insertAction(queriesIn(tx), by, action, clock);
-      if (actionId === undefined) throw new AppError("AdminRequestNotFound");
       return { actionId, ...(await act(tx, actionId, clock.now())) };
     });
   const decided = (requestId: string | undefined) =>
@@ -176,20 +165,6 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
         const ended = await erasePerson(tx, accountId, now);
         return { details: [`erased here, ${ended} sessions ended; the other services follow by an event`] };
       }),
-
-    request: (by, { command, accountId, arguments: given }) =>
-      commit(by, { command, accountId, arguments: given, outcome: "requested" }, async (_tx, id) => ({
-        details: [`another person must approve it: requests approve ${id}`],
-      })),
-
-    reject: (by, { id, command, accountId }) =>
-      commit(by, { command, accountId, outcome: "rejected", requestId: id }, async () => ({ details: ["rejected"] })),
-
-    async findRequest(id) {
-      const row = await prisma.adminAction.findFirst({ where: { id, outcome: "requested" } });
-      const decision = row && (await prisma.adminAction.findUnique({ where: { requestId: id } }));
-      return row && !decision ? toRequest(row) : undefined;
-    },
   };
 }
 

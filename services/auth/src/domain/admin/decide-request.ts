@@ -1,6 +1,5 @@
-import { type Administrator, AppError, type Clock } from "@countersign/core";
+import { type Administrator, type AdminRecord, AppError, type Clock, requireMayDecide } from "@countersign/core";
 import type { AdminStore, Effect } from "./ports.ts";
-import { judgeDecision } from "./two-persons.ts";
 
 /** An effect, or a request for it. */
 export interface Asked extends Effect {
@@ -9,6 +8,7 @@ export interface Asked extends Effect {
 
 export interface TwoPersonOptions {
   readonly admin: AdminStore;
+  readonly actions: Pick<AdminRecord, "request" | "findRequest" | "reject">;
   readonly clock: Clock;
   /** Whether another person must approve what gives access back or cannot be undone. */
   readonly twoPersons: boolean;
@@ -33,14 +33,16 @@ function effectOf(admin: AdminStore, command: string) {
  * rule of the command is checked before the approval.
  */
 export const askForTwo =
-  ({ admin, twoPersons }: TwoPersonOptions) =>
+  ({ admin, actions, twoPersons }: TwoPersonOptions) =>
   async (
     by: Administrator,
     request: { command: string; accountId: string; arguments: Record<string, string> },
   ): Promise<Asked> => {
     const { command, accountId, arguments: given } = request;
-    if (twoPersons) return { ...(await admin.request(by, request)), outcome: "requested" };
-    return { ...(await effectOf(admin, command)(by, accountId, given)), outcome: "done" };
+    if (!twoPersons) return { ...(await effectOf(admin, command)(by, accountId, given)), outcome: "done" };
+    const actionId = await actions.request(by, request);
+    const details = [`another person must approve it: requests approve ${actionId}`];
+    return { actionId, details, outcome: "requested" };
   };
 
 /** A person's decision about a request. */
@@ -53,11 +55,11 @@ export interface Decision {
 
 /** Approves or rejects a request. Errors: AdminRequestNotFound, SecondPersonRequired, and the command's. */
 export const decideRequest =
-  ({ admin, clock }: TwoPersonOptions) =>
-  async (by: Administrator, { requestId, ...decision }: Decision): Promise<Effect> => {
-    const request = await admin.findRequest(requestId);
-    const refusal = judgeDecision(request, { person: by.person, ...decision, now: clock.now() });
-    if (refusal || !request) throw new AppError(refusal ?? "AdminRequestNotFound");
-    if (!decision.approve) return admin.reject(by, request);
-    return effectOf(admin, request.command)(by, request.accountId, request.arguments, request.id);
+  ({ admin, actions, clock }: Omit<TwoPersonOptions, "twoPersons">) =>
+  async (by: Administrator, { requestId, approve, accountId }: Decision): Promise<Effect> => {
+    const request = await actions.findRequest(requestId);
+    const isNamed = request?.accountId === accountId;
+    requireMayDecide(request, { person: by.person, approve, isNamed, now: clock.now() });
+    if (!approve) return { actionId: await actions.reject(by, request), details: ["rejected"] };
+    return effectOf(admin, request.command)(by, request.accountId ?? "", request.arguments, request.id);
   };

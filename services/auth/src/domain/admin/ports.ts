@@ -2,7 +2,6 @@ import type { Administrator } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { PlacedHold } from "../freeze/hold-account.ts";
 import type { SignUpSaga } from "../sign-up/sign-up-saga.ts";
-import type { AdminRequest } from "./two-persons.ts";
 
 /** The outcome of a command, for the administrator to read. */
 export interface Effect {
@@ -41,8 +40,4 @@ export interface AdminStore {
   cancelSignUp(by: Administrator, of: OfSignUp, leaseUntil: Date): Promise<Effect>;
   /** Errors: SignUpOnChain while a sign-up is under way. */
   erase(by: Administrator, accountId: string, requestId?: string): Promise<Effect>;
-  /** Records a request for another person. */
-  request(by: Administrator, request: Pick<AdminRequest, "command" | "accountId" | "arguments">): Promise<Effect>;
-  reject(by: Administrator, request: AdminRequest): Promise<Effect>;
-  findRequest(id: string): Promise<AdminRequest | undefined>;
 }
