@@ -1,5 +1,5 @@
 import type { Command } from "@countersign/runtime";
-import { adminCommand } from "./admin-command.ts";
+import { type Asked, adminCommand } from "./admin-command.ts";
 import { neutralize } from "./output.ts";
 import type { Services } from "./services.ts";
 
@@ -24,6 +24,17 @@ interface Definition<Argument extends string, Option extends string, Answer exte
   readonly notes?: readonly string[];
 }
 
+/** Prints what became of an act. */
+export function showActed(
+  { show }: Pick<Asked, "show">,
+  answer: Acted | undefined,
+  more: readonly string[] = [],
+): void {
+  if (!answer) throw new Error("the service answered without an outcome");
+  const { actionId, outcome = "done", details = [] } = answer;
+  show(answer, () => [`${outcome}: action ${actionId}`, ...[...details, ...more].map(neutralize)]);
+}
+
 /** Makes a command that calls one service for an effect, and prints what became of it. */
 export function actCommand<const Argument extends string, Answer extends Acted, const Option extends string = never>(
   definition: Definition<Argument, Option, Answer>,
@@ -35,17 +46,15 @@ export function actCommand<const Argument extends string, Answer extends Acted, 
     about,
     options: named.map(([, option]) => option),
     arguments: [fields.length, fields.length],
-    async run({ services, reason, given, required, show, progress }) {
+    async run(asked) {
+      const { services, reason, given, required, progress } = asked;
       const request = Object.fromEntries([
         ["reason", reason],
         ...fields.map((field, i) => [field, given[i]!]),
         ...named.map(([field, option]) => [field, required(option)]),
       ]);
       const answer = await definition.act(services, request);
-      if (!answer) throw new Error("the service answered without an outcome");
-      const { actionId, outcome = "done", details = [] } = answer;
-      const all = definition.detail ? [...details, definition.detail(answer)] : details;
-      show(answer, () => [`${outcome}: action ${actionId}`, ...all.map(neutralize)]);
+      showActed(asked, answer, answer && definition.detail ? [definition.detail(answer)] : []);
       for (const line of notes) progress(line);
     },
   });

@@ -10,6 +10,8 @@ import { z } from "zod";
 
 export const SERVICES = ["auth", "device", "key", "account", "signer"] as const;
 export type ServiceName = (typeof SERVICES)[number];
+/** Those with commands for two persons. */
+export const DECIDING = ["auth", "signer"] as const;
 
 /** The services as an administrator calls them. */
 export interface Services {

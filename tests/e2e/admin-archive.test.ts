@@ -16,6 +16,15 @@ const stateDir = mkdtempSync(join(tmpdir(), "countersign-archive-"));
 const place = (name: string) => join(stateDir, name);
 let running: RunningStack;
 const ada = (...args: string[]) => countersign(running.stack, "ada", ...args);
+const grace = (...args: string[]) => countersign(running.stack, "grace", ...args);
+/** Has ada ask for the removal of a file; returns the request's id. */
+async function askToRemove(file: string): Promise<string> {
+  const { code, stdout, stderr } = await ada("audit", "remove", "--archive", place(file), "--json");
+  expect(code, stderr).toBe(0);
+  const { outcome, actionId } = JSON.parse(stdout);
+  expect(outcome).toBe("requested");
+  return actionId;
+}
 
 const run = promisify(execFile);
 /** Runs a command of the signer, which has the audit key's public halves and no database. */
@@ -69,7 +78,7 @@ afterAll(async () => {
   removeState(stateDir);
 });
 
-it("an archive is written, verified and taken out, also when the signer is killed meanwhile", {
+it("an archive is written, verified and taken out by two persons, also when the signer is killed meanwhile", {
   timeout: 240_000,
 }, async () => {
   const before = new Date().toISOString();
@@ -85,12 +94,30 @@ it("an archive is written, verified and taken out, also when the signer is kille
   const text = readFileSync(place("first"), "utf8");
   for (const damaged of [text.slice(0, -5), text.replace('"signed"', '"GasLimit"'), text.replace(/^until .*\n/m, "")]) {
     writeFileSync(place("damaged"), damaged);
-    expect(await ada("audit", "remove", "--archive", place("damaged"))).toMatchObject({ code: 2 });
+    if (!damaged.includes("\nuntil ")) {
+      expect(await ada("audit", "remove", "--archive", place("damaged"))).toMatchObject({ code: 2 });
+      continue;
+    }
+    const requestId = await askToRemove("damaged");
+    const approval = ["requests", "approve", requestId, "--archive"];
+    expect(await grace(...approval, place("damaged"))).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining("InvalidRequest") },
+    });
+    expect(await grace(...approval, place("first"))).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining("AdminRequestNotFound") },
+    });
+    expect(await ada("requests", "reject", requestId)).toMatchObject({ code: 0 });
   }
+  const requestId = await askToRemove("first");
+  const approval = ["requests", "approve", requestId, "--archive", place("first")];
+  expect((await grace("requests", "list")).stdout).toMatch(
+    new RegExp(`^request ${requestId}, .*, by ada\n {2}audit remove \\{"sha256".*\\}\n`),
+  );
+  expect(await ada(...approval)).toMatchObject({ code: 2, stderr: expect.stringContaining("SecondPersonRequired") });
   expect(await count("audit_archive")).toBe(0);
 
   // It waits for readers before it deletes checkpoints: then the signer is killed.
-  const interrupted = ada("audit", "remove", "--archive", place("first"));
+  const interrupted = grace(...approval);
   await expect.poll(() => count("audit_archive"), { timeout: 20_000 }).toBe(1);
   await running.kill("signer");
   expect(await interrupted).toMatchObject({ code: 2 });
@@ -112,7 +139,9 @@ it("an archive is written, verified and taken out, also when the signer is kille
   await makeRecords();
   const verified = await ada("audit", "verify");
   expect(verified, verified.stderr + verified.stdout).toMatchObject({ code: 0 });
-  expect(verified.stdout).toMatch(new RegExp(`ARCHIVED {2}all up to checkpoint ${until} of .* by ada: a test of`));
+  expect(verified.stdout).toMatch(
+    new RegExp(`ARCHIVED {2}all up to checkpoint ${until} of .* by ada, approved by grace: a test of`),
+  );
   expect(await ada("audit", "export", "--out", place("rest"))).toMatchObject({ code: 0 });
   copyFileSync(place("audit/signer.checkpoints"), place("checkpoints"));
   const whole = await verify("first", "rest");
@@ -133,6 +162,6 @@ it("an archive is written, verified and taken out, also when the signer is kille
     expect(await verify(...files)).toMatchObject({ code: 1, stdout: expect.stringContaining("WRONG  file 2: ") });
 
   const { stdout } = await ada("actions", "list", "--service", "signer");
-  for (const command of ["audit archive", "audit remove"])
-    expect(stdout).toMatch(new RegExp(`ada +${command} .*a test of the administrator`));
+  for (const action of ["ada +audit archive +read", "ada +audit remove +requested", "grace +audit remove +approved"])
+    expect(stdout).toMatch(new RegExp(`${action} .*a test of the administrator`));
 });

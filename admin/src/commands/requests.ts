@@ -1,20 +1,22 @@
 import { UsageError } from "@countersign/runtime";
-import { actCommand } from "../act-command.ts";
+import { actCommand, showActed } from "../act-command.ts";
 import { adminCommand } from "../admin-command.ts";
 import { neutralize } from "../output.ts";
-import { SERVICES, type ServiceName } from "../services.ts";
+import { DECIDING, SERVICES, type ServiceName } from "../services.ts";
+import { approveRemoval } from "./signer.ts";
 
 export const requestsList = adminCommand({
   usage: "requests list",
   about: "Lists the requests that wait for another person, who has 24 hours.",
   async run({ services, reason, show }) {
-    const { requests } = await services.auth.listRequests({ reason });
+    const lists = await Promise.all(DECIDING.map((service) => services[service].listRequests({ reason })));
+    const requests = lists.flatMap(({ requests: some }) => some);
     // Whole: the one who approves decides by the reason and the arguments.
     show(requests, () =>
       requests.flatMap(({ id, at, person, command, accountId, argumentsJson, reason: why }) =>
         [
           `request ${id}, ${at?.toISOString()}, by ${person}`,
-          `  ${command} ${accountId} ${argumentsJson}`,
+          `  ${[command, accountId, argumentsJson].filter(Boolean).join(" ")}`,
           `  reason: ${why}`,
         ].map(neutralize),
       ),
@@ -22,19 +24,35 @@ export const requestsList = adminCommand({
   },
 });
 
-export const requestsApprove = actCommand({
-  usage: "requests approve <request id> --account <account id>",
-  about: "Approves a request of another person, which then takes effect; --account is the request's.",
-  arguments: ["requestId"],
-  options: { accountId: "account" },
-  act: async ({ auth }, request) => (await auth.decideRequest({ ...request, approve: true })).outcome,
+export const requestsApprove = adminCommand({
+  usage: "requests approve <request id> (--account <account id> | --archive <file>)",
+  about:
+    "Approves a request of another person, which then takes effect. --account is the request's; --archive is a copy of the request's file, which is read.",
+  options: ["account", "archive"],
+  arguments: [1, 1],
+  async run(asked) {
+    const [requestId, accountId, archive] = [asked.given[0]!, asked.option("account"), asked.option("archive")];
+    if ((accountId === undefined) === (archive === undefined))
+      throw new UsageError(this.usage, "--account or --archive says what is approved");
+    if (archive !== undefined) return approveRemoval(this.usage, asked, requestId, archive);
+    const decision = { reason: asked.reason, requestId, accountId: accountId!, approve: true };
+    showActed(asked, (await asked.services.auth.decideRequest(decision)).outcome);
+  },
 });
 
 export const requestsReject = actCommand({
   usage: "requests reject <request id>",
   about: "Rejects a request; also the person who asked may.",
   arguments: ["requestId"],
-  act: async ({ auth }, request) => (await auth.decideRequest({ ...request, approve: false, accountId: "" })).outcome,
+  async act({ auth, signer }, request) {
+    const rejection = { ...request, approve: false };
+    const { requests } = await signer.listRequests(request);
+    if (!requests.some(({ id }) => id === request.requestId))
+      return (await auth.decideRequest({ ...rejection, accountId: "" })).outcome;
+    for await (const { actionId } of signer.decideRequest({ ...rejection, sha256: "" }))
+      return { actionId, details: ["rejected"] };
+    return undefined;
+  },
 });
 
 export const actionsList = adminCommand({

@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
+import type { DecideRequestResponse, RemoveAuditResponse } from "@countersign/proto/signer/v1/admin.ts";
 import { UsageError } from "@countersign/runtime";
+import { showActed } from "../act-command.ts";
 import { type Asked, adminCommand } from "../admin-command.ts";
 import { neutralize } from "../output.ts";
 import { readDurably, writePrivateFile } from "../private-file.ts";
@@ -105,26 +107,52 @@ async function writeExport({ services, reason, required, show, progress }: Asked
 /** An archive's line with its last checkpoint is the second or third; the one before it may be long. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
+/** Reads an archive back from the disk. Errors: UsageError where it is none. */
+async function readArchive(usage: string, path: string): Promise<{ sequence: bigint; sha256: string }> {
+  const { head, sha256 } = await readDurably(path, HEAD_BYTES);
+  const [, sequence] = /^until (\d{1,15})$/m.exec(head) ?? [];
+  if (!sequence) throw new UsageError(usage, `${path} is no archive of \`audit archive\``);
+  return { sequence: BigInt(sequence), sha256 };
+}
+
+/** Prints how far a removal is, and what it has removed. */
+async function showRemoval(
+  { show, progress }: Asked,
+  { path, sequence, sha256 }: { path: string; sequence: bigint; sha256: string },
+  removing: AsyncIterable<RemoveAuditResponse | DecideRequestResponse>,
+): Promise<void> {
+  let [rows, said] = [0n, ""];
+  for await (const soFar of removing) {
+    if ("requestId" in soFar && soFar.requestId !== "") {
+      const details = [`another person must approve it: requests approve ${soFar.requestId} --archive <copy>`];
+      return showActed({ show }, { actionId: soFar.requestId, outcome: "requested", details });
+    }
+    rows = soFar.rows;
+    const line = rows > 0n ? `${(rows / 10_000n) * 10_000n} rows removed` : `${soFar.lines} lines verified`;
+    if (line !== said) progress(line);
+    said = line;
+  }
+  show({ sequence, sha256, rows }, () => [
+    `${rows} rows removed: the database begins behind checkpoint ${sequence}`,
+    `keep ${neutralize(path)}, SHA-256 ${sha256}`,
+  ]);
+}
+
 export const auditRemove = adminCommand({
   usage: "audit remove --archive <file>",
   about:
-    "Reads an archive back from the disk and takes what it has out of the signer's database, if the signer verifies that it is the same. Run it again after an interruption.",
+    "Reads an archive back from the disk and asks to take what it has out of the signer's database. For two persons. After an interruption, continues what was approved.",
   options: ["archive"],
-  async run({ services, reason, required, show, progress }) {
-    const archive = required("archive");
-    const { head, sha256 } = await readDurably(archive, HEAD_BYTES);
-    const [, sequence] = /^until (\d{1,15})$/m.exec(head) ?? [];
-    if (!sequence) throw new UsageError(this.usage, `${archive} is no archive of \`audit archive\``);
-    let [rows, said] = [0n, ""];
-    for await (const soFar of services.signer.removeAudit({ reason, sequence: BigInt(sequence), sha256 })) {
-      rows = soFar.rows;
-      const line = rows > 0n ? `${(rows / 10_000n) * 10_000n} rows removed` : `${soFar.lines} lines verified`;
-      if (line !== said) progress(line);
-      said = line;
-    }
-    show({ sequence, sha256, rows: String(rows) }, () => [
-      `${rows} rows removed: the database begins behind checkpoint ${sequence}`,
-      `keep ${neutralize(archive)}, SHA-256 ${sha256}`,
-    ]);
+  async run(asked) {
+    const path = asked.required("archive");
+    const file = await readArchive(this.usage, path);
+    await showRemoval(asked, { path, ...file }, asked.services.signer.removeAudit({ reason: asked.reason, ...file }));
   },
 });
+
+/** Approves the removal of an archive, of which this person has a copy. */
+export async function approveRemoval(usage: string, asked: Asked, requestId: string, path: string): Promise<void> {
+  const file = await readArchive(usage, path);
+  const decision = { reason: asked.reason, requestId, approve: true, sha256: file.sha256 };
+  await showRemoval(asked, { path, ...file }, asked.services.signer.decideRequest(decision));
+}

@@ -1,6 +1,6 @@
 import { isAppError } from "@countersign/core";
 import type { Action } from "@countersign/proto/admin/v1/admin.ts";
-import { SERVICES, type Services } from "../services.ts";
+import { DECIDING, SERVICES, type Services } from "../services.ts";
 import { termOf } from "../term.ts";
 import type { Section } from "./page.ts";
 
@@ -34,7 +34,8 @@ const COMMAND_COLUMNS: Columns<Action> = {
 };
 
 /** Reads what an operator looks at first. */
-export async function readOverview({ each, account, auth, signer }: Services, reason: string): Promise<Section[]> {
+export async function readOverview(services: Services, reason: string): Promise<Section[]> {
+  const { each, account, auth, signer } = services;
   const sections = await Promise.all([
     readOr("Balances", async () => {
       const { balances } = await account.listBalances({ reason, accountId: "" });
@@ -59,14 +60,12 @@ export async function readOverview({ each, account, auth, signer }: Services, re
         }),
       ];
     }),
-    readOr("Requests that wait for another person", async () => {
-      const { requests } = await auth.listRequests({ reason });
-      return [
-        toSection("Requests that wait for another person", requests, {
-          ...COMMAND_COLUMNS,
-          id: ({ id }) => id,
-        }),
-      ];
+    ...DECIDING.map((service) => {
+      const title = `Requests at ${service} that wait for another person`;
+      return readOr(title, async () => {
+        const { requests } = await services[service].listRequests({ reason });
+        return [toSection(title, requests, { ...COMMAND_COLUMNS, id: ({ id }) => id })];
+      });
     }),
     ...SERVICES.map((service) =>
       readOr(service, async () => {

@@ -33,6 +33,8 @@ const schema = serviceEnv.extend({
   SIGNER_AUDIT_CHECKPOINT_MS: z.coerce.number().int().min(50).max(60_000).default(800),
   /** Records younger than so many days stay in the database; 0 is for tests. */
   SIGNER_AUDIT_ARCHIVE_MIN_DAYS: z.coerce.number().int().min(0).max(36_500).default(30),
+  /** Whether another administrator approves what removes audit records. */
+  SIGNER_ADMIN_TWO_PERSONS: z.enum(["true", "false"]).default("true"),
   /** Seconds that a change of the recovery key waits, and the account's age below which it does not wait. */
   SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS: seconds.default(72 * 3_600),
   SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS: seconds.default(24 * 3_600),
@@ -65,6 +67,7 @@ export function loadConfig(env: Env, files = readOnce) {
     checkpointFile: settings.SIGNER_AUDIT_CHECKPOINT_FILE,
     checkpointMs: settings.SIGNER_AUDIT_CHECKPOINT_MS,
     archiveMinDays: settings.SIGNER_AUDIT_ARCHIVE_MIN_DAYS,
+    twoPersons: settings.SIGNER_ADMIN_TWO_PERSONS === "true",
     signaturesPerMinute: Math.round(settings.SIGNER_LIMIT_SIGNATURES_PER_MINUTE * settings.SIGNER_LIMIT_SCALE),
     timeLockPolicy: {
       recoveryKeyMs: settings.SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS * 1000,

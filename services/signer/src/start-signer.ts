@@ -99,8 +99,8 @@ export async function startSigner(
     onUnderestimated,
   });
   const { explain } = commands;
-  const { archiveMinDays } = config;
-  const archiving = { auditSigner: auditSigner({ vault, auditKeys }), archiveMinDays, clock };
+  const { archiveMinDays, twoPersons } = config;
+  const archiving = { auditSigner: auditSigner({ vault, auditKeys }), archiveMinDays, twoPersons, clock };
   const administering = { ...administration, ...archiving, policies, explain };
   const server = runtime
     .server({ tokenVerifier, deadlineMs: 2_000, deadlines: { "signer.v1.Budgets/SettleReservations": 10_000 } })

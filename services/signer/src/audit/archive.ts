@@ -27,8 +27,10 @@ export interface ArchiveStatement extends LogEnd {
   /** The audit key's. */
   readonly keyVersion: number;
   readonly removedAt: Date;
-  /** The person, and why. */
+  /** The person who asked for the removal, and why. */
   readonly by: string;
+  /** The other person who approved it; empty where the signer needs none. */
+  readonly approvedBy: string;
   readonly reason: string;
 }
 
@@ -47,23 +49,25 @@ export const isSameEnd = (a: LogEnd, b: LogEnd): boolean => JSON.stringify(listE
  * Returns the text that the audit key signs: a JSON array of format, the checkpoint before, the last
  * checkpoint, its hash and time (ISO 8601), the open chains (each an array of id, size, last record's hash
  * and the roots of the perfect subtrees, the largest first, in hex), the file's SHA-256, the key's version,
- * the time of the removal, person and reason.
+ * the time of the removal, the person who asked, the one who approved, and the reason.
  */
 export const archiveText = (archive: ArchiveStatement): string => {
-  const { after, sha256, keyVersion, removedAt, by, reason } = archive;
-  return JSON.stringify([FORMAT, after, ...listEnd(archive), sha256, keyVersion, removedAt.toISOString(), by, reason]);
+  const { after, sha256, keyVersion, removedAt, by, approvedBy, reason } = archive;
+  const removal = [sha256, keyVersion, removedAt.toISOString(), by, approvedBy, reason];
+  return JSON.stringify([FORMAT, after, ...listEnd(archive), ...removal]);
 };
 
 /** Returns a line for people about a part that is not in the database. */
-export const archivedLine = ({ sequence, time, sha256, removedAt, by, reason }: ArchiveStatement): string =>
+export const archivedLine = ({ sequence, time, sha256, removedAt, by, approvedBy, reason }: ArchiveStatement): string =>
   `all up to checkpoint ${sequence} of ${time.toISOString()}, in the archive with SHA-256 ${sha256}: ` +
-  `taken out of the database at ${removedAt.toISOString()} by ${by}: ${reason}`;
+  `taken out of the database at ${removedAt.toISOString()} by ${by}` +
+  `${approvedBy && `, approved by ${approvedBy}`}: ${reason}`;
 
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().positive();
 const end = [count, hex32, z.iso.datetime()] as const;
 const heads = z.array(z.tuple([z.uuid(), count, hex32, z.string().regex(/^([0-9a-f]{64})+$/)]));
-const removal = [hex32, count, z.iso.datetime(), z.string(), z.string()] as const;
+const removal = [hex32, count, z.iso.datetime(), z.string(), z.string(), z.string()] as const;
 const shape = z.tuple([z.literal(FORMAT), z.int().nonnegative(), ...end, heads, ...removal]);
 
 /** Reads a statement; undefined where the audit key has not signed it. */
@@ -75,7 +79,7 @@ export function readArchive(signed: SignedText, keys: AuditPublicKeys): ArchiveS
 /** Reads a statement's text; undefined where it is none. */
 export function parseArchive(text: string): ArchiveStatement | undefined {
   try {
-    const [, after, sequence, hash, time, list, sha256, keyVersion, removedAt, by, reason] = shape.parse(
+    const [, after, sequence, hash, time, list, sha256, keyVersion, removedAt, by, approvedBy, reason] = shape.parse(
       JSON.parse(text),
     );
     const open = list.map(([chainId, size, last, frontier]) => ({
@@ -84,7 +88,7 @@ export function parseArchive(text: string): ArchiveStatement | undefined {
     }));
     const archive = {
       ...{ after, sequence, hash, time: new Date(time), heads: open, sha256 },
-      ...{ keyVersion, removedAt: new Date(removedAt), by, reason },
+      ...{ keyVersion, removedAt: new Date(removedAt), by, approvedBy, reason },
     };
     return open.every(({ tree, size }) => isTree(tree, size)) && archiveText(archive) === text ? archive : undefined;
   } catch {

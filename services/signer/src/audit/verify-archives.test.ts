@@ -64,7 +64,9 @@ describe("archives", () => {
       const report = await verify(files, world.checkpoints);
       expect([report.problems, report.begins?.sequence, report.end?.sequence]).toEqual([[], begins, end]);
     }
-    expect((await verify([third])).begins).toMatchObject({ after: 1, by: "ada", reason: "space" });
+    expect((await verify([third])).begins).toMatchObject({
+      ...{ after: 1, by: "ada", approvedBy: "grace", reason: "space" },
+    });
   });
 
   const record = (lines: readonly string[], n: number) =>

@@ -1,10 +1,11 @@
-import { type ActionLog, administrator } from "@countersign/admin-actions";
-import { sleepUntil } from "@countersign/core";
+import { type ActionLog, actionToProto, administrator } from "@countersign/admin-actions";
+import { type AdminCommand, type Administrator, sleepUntil } from "@countersign/core";
 import type { AdminService, AuditResult } from "@countersign/proto/signer/v1/admin.ts";
-import { type Handlers, parseRequest } from "@countersign/rpc";
+import { type Handlers, parseRequest, uuidField } from "@countersign/rpc";
 import { z } from "zod";
 import { checkPolicy } from "../domain/admin/check-policy.ts";
 import { auditReading, type ReadAuditOptions, type VerifiedSoFar } from "../domain/admin/read-audit.ts";
+import { REMOVE_COMMAND } from "../domain/admin/remove-audit.ts";
 import type { Commands } from "../domain/commands.ts";
 import type { PolicySource } from "../policy/policy.ts";
 
@@ -29,10 +30,12 @@ const message = z.object({
 
 /** Of `countersign audit archive`: a moment, or nothing for all. */
 const exported = z.object({ before: z.union([z.literal(""), z.iso.datetime({ offset: true })]) });
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "is no SHA-256 in hex");
 const archive = z.object({
   sequence: z.bigint().positive().max(BigInt(Number.MAX_SAFE_INTEGER)).transform(Number),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/, "is no SHA-256 in hex"),
+  sha256,
 });
+const decision = z.object({ requestId: uuidField, approve: z.boolean(), sha256: z.union([z.literal(""), sha256]) });
 
 const toResult = ({
   problems,
@@ -62,10 +65,19 @@ const toResult = ({
 export function signerAdminHandlers(options: AdminOptions): Handlers<AdminService> {
   const { actions, explain } = options;
   const check = checkPolicy(options);
-  const { exportAudit, verifyAudit, removeAudit } = auditReading({
+  const { exportAudit, verifyAudit, removeAudit, decideRequest } = auditReading({
     ...options,
     pause: (ms, signal) => sleepUntil(ms, [signal]),
   });
+
+  /** Gives on what an act yields, which records itself; records its refusal. */
+  async function* acting<T>(by: Administrator, action: AdminCommand, work: AsyncIterable<T>): AsyncGenerator<T> {
+    try {
+      yield* work;
+    } catch (error) {
+      await actions.act(by, action, () => Promise.reject(error));
+    }
+  }
   return {
     async checkPolicy(request, call) {
       const by = administrator(call, "policy check", request);
@@ -101,10 +113,25 @@ export function signerAdminHandlers(options: AdminOptions): Handlers<AdminServic
     },
 
     async *removeAudit(request, call) {
-      const by = administrator(call, "audit remove", request);
+      const by = administrator(call, REMOVE_COMMAND, request);
       const file = parseRequest(archive, request);
-      await actions.begin(by, { command: "audit remove", arguments: file });
-      yield* removeAudit(by, file, call.signal);
+      const action = { command: REMOVE_COMMAND, arguments: file };
+      for await (const soFar of acting(by, action, removeAudit(by, file, call.signal)))
+        yield { requestId: "", ...soFar };
+    },
+
+    async listRequests(request, call) {
+      const by = administrator(call, "requests list", request);
+      await actions.read(by, { command: "requests list" });
+      return { requests: (await actions.openRequests()).map(actionToProto) };
+    },
+
+    async *decideRequest(request, call) {
+      const command = request.approve ? "requests approve" : "requests reject";
+      const by = administrator(call, command, request);
+      const given = parseRequest(decision, request);
+      for await (const soFar of acting(by, { command, arguments: given }, decideRequest(by, given, call.signal)))
+        yield { actionId: "", ...soFar };
     },
   };
 }

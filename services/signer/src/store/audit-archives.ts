@@ -1,8 +1,11 @@
-import { type DeleteBatch, deletionOf, type Queries, sql } from "@countersign/postgres";
+import { insertAction } from "@countersign/admin-actions";
+import type { Clock } from "@countersign/core";
+import { type DeleteBatch, deletionOf, type Postgres, sql } from "@countersign/postgres";
 import { type ArchiveStatement, parseArchive } from "../audit/archive.ts";
 import type { SignedText } from "../audit/audit-key.ts";
 import { BLOCK_LEAVES } from "../audit/tree.ts";
 import type { AuditArchives } from "../domain/admin/archive-audit.ts";
+import { REMOVE_COMMAND } from "../domain/admin/remove-audit.ts";
 import type { Prisma } from "./generated/client.ts";
 
 /** One file and its verification, which keeps them all in memory, have no more checkpoints. */
@@ -31,8 +34,9 @@ export const archiveOf = (signed: SignedText | undefined): ArchiveStatement | un
 
 /** Takes parts of the audit log out of Postgres, by deletions that any process can continue. */
 export function postgresAuditArchives(
-  queries: Queries,
+  queries: Postgres,
   prisma: Pick<Prisma.TransactionClient, "auditArchive">,
+  clock: Clock,
   readersMs = READERS_MS,
 ): AuditArchives {
   const deletion = deletionOf.bind(undefined, queries);
@@ -62,12 +66,16 @@ export function postgresAuditArchives(
       return row?.sequence ? Number(row.sequence) : undefined;
     },
 
-    async record(after, { text, signature }) {
-      const count = await queries.execute(sql`
-        INSERT INTO audit_archive (after_checkpoint, text, signature) VALUES (${after}::bigint, ${text}, ${signature})
-        ON CONFLICT DO NOTHING`);
-      return count === 1;
-    },
+    record: (after, { text, signature }, by, { file, request }) =>
+      queries.transaction(async (tx) => {
+        const count = await tx.execute(sql`
+          INSERT INTO audit_archive (after_checkpoint, text, signature) VALUES (${after}::bigint, ${text}, ${signature})
+          ON CONFLICT DO NOTHING`);
+        if (count === 0) return false;
+        const decided = request ? { outcome: "approved", requestId: request.id } : { outcome: "done" };
+        await insertAction(tx, by, { command: REMOVE_COMMAND, arguments: { ...file }, ...decided }, clock);
+        return true;
+      }),
 
     async *remove({ sequence, heads }, pause) {
       for (const { chainId, size } of heads) {

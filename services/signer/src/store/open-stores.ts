@@ -52,7 +52,7 @@ export async function openStores(runtime: ServiceRuntime, chains: { keys(): Iter
       actions: createActionLog(administration.postgres, clock),
       readings: signerReadings(administration.postgres, chains, clock),
       exportLines: (until?: number) => exportAudit(administration.prisma, until),
-      archives: postgresAuditArchives(administration.postgres, administration.prisma),
+      archives: postgresAuditArchives(administration.postgres, administration.prisma, clock),
     },
     auditReader: prismaAuditReader(prisma),
     checkpoints: prismaCheckpointStore(prisma),

@@ -147,6 +147,7 @@ export function auditWorld(writer = newWriter()) {
         keyVersion: 1,
         removedAt: time,
         by: "ada",
+        approvedBy: "grace",
         reason: "space",
       };
       statement = signedText(archiveText({ ...end!, ...stated, ...change }), key);

@@ -55,6 +55,8 @@ describe("the audit log", () => {
   const unused = undefined as never;
   const options = {
     archives: unused,
+    actions: unused,
+    twoPersons: true,
     auditSigner: { keys: new Map(), version: () => 1, sign: unused },
     archiveMinDays: 30,
     clock: systemClock,

@@ -1,9 +1,16 @@
 import { type Administrator, AppError } from "@countersign/core";
 import { archivedLine } from "../../audit/archive.ts";
 import { type AuditReport, verifyExport } from "../../audit/verify-export.ts";
-import { type ArchiveFile, type ArchiveOptions, endBefore, removeArchived } from "./archive-audit.ts";
+import { type Approved, type ArchiveFile, endBefore } from "./archive-audit.ts";
+import {
+  decideRemoval,
+  type RemovalDecision,
+  type RemovalOptions,
+  removeArchived,
+  requestRemoval,
+} from "./remove-audit.ts";
 
-export interface ReadAuditOptions extends ArchiveOptions {
+export interface ReadAuditOptions extends RemovalOptions {
   /** The lines of an export, as they are in the database; those up to a checkpoint are an archive's. */
   exportLines(until?: number): AsyncIterable<string>;
   pause(ms: number, signal: AbortSignal): Promise<unknown>;
@@ -39,13 +46,18 @@ export interface VerifiedSoFar {
 export interface RemovedSoFar {
   readonly lines: bigint;
   readonly rows: bigint;
+  /** The request that another person must approve. */
+  readonly requestId?: string;
+  /** Of the record of a rejection. */
+  readonly actionId?: string;
 }
 
 /**
  * Reads the audit log of the database, one reader at a time in this process. `exportAudit` yields its lines,
  * or those of an archive of all before a time. `verifyAudit` verifies it against its own checkpoints and the
  * vault's audit keys; an auditor compares with checkpoints that were kept elsewhere: `signer audit verify`.
- * `removeAudit` takes an archive out of the database.
+ * `removeAudit` asks another person to take an archive out of the database, and continues what was
+ * approved; `decideRequest` approves or rejects.
  * Errors: RateLimited while another one reads.
  */
 export function auditReading(options: ReadAuditOptions) {
@@ -62,20 +74,34 @@ export function auditReading(options: ReadAuditOptions) {
   async function* archived(before: Date): AsyncGenerator<string[]> {
     yield* linesOf(options, await endBefore(options, before));
   }
-  async function* remove(by: Administrator, file: ArchiveFile, signal: AbortSignal): AsyncGenerator<RemovedSoFar> {
+  async function* remove(by: Administrator, approved: Approved, signal: AbortSignal): AsyncGenerator<RemovedSoFar> {
     let [lines, rows] = [0n, 0n];
     async function* verifying() {
-      for await (const soFar of verify(signal, file.sequence)) {
+      for await (const soFar of verify(signal, approved.file.sequence)) {
         lines = soFar.lines;
         yield soFar.report;
       }
     }
     const pause = (ms: number) => options.pause(ms, signal);
-    for await (const count of removeArchived(options, by, file, verifying, pause)) {
+    for await (const count of removeArchived(options, by, approved, verifying, pause)) {
       signal.throwIfAborted();
       rows += BigInt(count);
       yield { lines, rows };
     }
+  }
+  async function* removeAudit(by: Administrator, file: ArchiveFile, signal: AbortSignal): AsyncGenerator<RemovedSoFar> {
+    const requestId = await requestRemoval(options, by, file);
+    if (requestId === undefined) yield* alone(() => remove(by, { file }, signal));
+    else yield { lines: 0n, rows: 0n, requestId };
+  }
+  async function* decideRequest(
+    by: Administrator,
+    decision: RemovalDecision,
+    signal: AbortSignal,
+  ): AsyncGenerator<RemovedSoFar> {
+    const decided = await decideRemoval(options, by, decision);
+    if (typeof decided === "string") yield { lines: 0n, rows: 0n, actionId: decided };
+    else yield* alone(() => remove(by, decided, signal));
   }
   async function* verify(signal: AbortSignal, until?: number): AsyncGenerator<VerifiedSoFar> {
     let lines = 0n;
@@ -101,7 +127,8 @@ export function auditReading(options: ReadAuditOptions) {
   }
   return {
     exportAudit: (before?: Date) => alone(() => (before ? archived(before) : linesOf(options))),
-    removeAudit: (by: Administrator, file: ArchiveFile, signal: AbortSignal) => alone(() => remove(by, file, signal)),
+    removeAudit,
+    decideRequest,
     verifyAudit: (signal: AbortSignal) => alone(() => verify(signal)),
   };
 }
