@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { DecideRequestResponse, RemoveAuditResponse } from "@countersign/proto/signer/v1/admin.ts";
-import { UsageError } from "@countersign/runtime";
+import { STATED_LOSSES, UsageError } from "@countersign/runtime";
 import { showActed } from "../act-command.ts";
 import { type Asked, adminCommand } from "../admin-command.ts";
 import { neutralize } from "../output.ts";
@@ -41,9 +41,6 @@ export const policyExplain = adminCommand({
     return refusalReason ? 1 : 0;
   },
 });
-
-/** The exit code of `signer audit verify`, too. */
-const STATED_LOSSES = 3;
 
 export const auditVerify = adminCommand({
   usage: "audit verify",

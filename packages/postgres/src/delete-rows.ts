@@ -44,6 +44,15 @@ async function deleteDistributed(queries: Queries, table: string, condition: Sta
   return queries.execute({ name: `distributed ${name}`, text, values: [...values, last!.at] });
 }
 
+/** Repeats a deletion until it finds no more rows; yields how many rows it deleted each time. */
+export async function* deleteBatches(deleteBatch: DeleteBatch): AsyncGenerator<number> {
+  let count = ROWS_PER_BATCH;
+  while (count >= ROWS_PER_BATCH) {
+    count = await deleteBatch(ROWS_PER_BATCH);
+    yield count;
+  }
+}
+
 /**
  * Repeats each deletion until it finds no more rows, or until the time slice is over: then each has had one
  * batch at least. Returns whether rows may be left. Any number of replicas may delete at once.
@@ -52,11 +61,9 @@ export async function deleteInBatches(deletions: readonly DeleteBatch[], sliceMs
   const end = performance.now() + sliceMs;
   let isMore = false;
   for (const deleteBatch of deletions) {
-    let full = true;
-    while (full) {
-      full = (await deleteBatch(ROWS_PER_BATCH)) >= ROWS_PER_BATCH;
+    for await (const count of deleteBatches(deleteBatch)) {
       if (performance.now() < end) continue;
-      isMore ||= full;
+      isMore ||= count >= ROWS_PER_BATCH;
       break;
     }
   }

@@ -6,7 +6,7 @@ export {
   renewDatabaseMark,
   restoreDatabase,
 } from "./database-mark.ts";
-export { type DeleteBatch, deleteInBatches, deletionOf } from "./delete-rows.ts";
+export { type DeleteBatch, deleteBatches, deleteInBatches, deletionOf } from "./delete-rows.ts";
 export { groupUses } from "./group-uses.ts";
 export { lockAccount } from "./lock-account.ts";
 export type { PoolOptions } from "./pool.ts";

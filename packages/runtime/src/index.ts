@@ -32,6 +32,7 @@ export {
   readRestore,
   readSince,
   runRestore,
+  STATED_LOSSES,
 } from "./restore.ts";
 export {
   type ChainLine,

@@ -22,6 +22,9 @@ export const RESTORE_OPTIONS = {
   "nothing-lost": { type: "boolean" },
 } as const;
 
+/** The exit code of `audit verify` where records are missing, and signed statements say why. */
+export const STATED_LOSSES = 3;
+
 interface RestoreValues {
   readonly since?: string | undefined;
   readonly by?: string | undefined;

@@ -1,5 +1,5 @@
 import { createReadStream, readFileSync } from "node:fs";
-import { command, UsageError } from "@countersign/runtime";
+import { command, STATED_LOSSES, UsageError } from "@countersign/runtime";
 import { archivedLine } from "../audit/archive.ts";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { parseSignedLine } from "../audit/checkpoint-file.ts";
@@ -8,8 +8,6 @@ import { readAuditKeys } from "./audit-keys.ts";
 
 const READ_CHUNK_BYTES = 4 * 1024 * 1024;
 const MAX_SHOWN_PROBLEMS = 100;
-/** The exit code where records are missing, and signed statements say why. */
-const STATED_LOSSES = 3;
 /** The exit code where the files are whole and are not the whole log. */
 const ONLY_A_PART = 4;
 

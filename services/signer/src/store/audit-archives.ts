@@ -1,6 +1,6 @@
 import { insertAction } from "@countersign/admin-actions";
 import type { Clock } from "@countersign/core";
-import { type DeleteBatch, deletionOf, type Postgres, sql } from "@countersign/postgres";
+import { deleteBatches, deletionOf, type Postgres, type Statement, sql } from "@countersign/postgres";
 import { type ArchiveStatement, parseArchive } from "../audit/archive.ts";
 import type { SignedText } from "../audit/audit-key.ts";
 import { BLOCK_LEAVES } from "../audit/tree.ts";
@@ -10,7 +10,6 @@ import type { Prisma } from "./generated/client.ts";
 
 /** One file and its verification, which keeps them all in memory, have no more checkpoints. */
 const CHECKPOINTS_PER_ARCHIVE = 20_000;
-const ROWS_PER_BATCH = 1_000;
 const CHAINS_PER_PAGE = 100;
 /** Another administrator's command has locked what is left. */
 const LOCKED_MS = 100;
@@ -39,16 +38,7 @@ export function postgresAuditArchives(
   clock: Clock,
   readersMs = READERS_MS,
 ): AuditArchives {
-  const deletion = deletionOf.bind(undefined, queries);
-  async function* deleteAll(...deletions: DeleteBatch[]): AsyncGenerator<number> {
-    for (const deleteBatch of deletions) {
-      let count = ROWS_PER_BATCH;
-      while (count >= ROWS_PER_BATCH) {
-        count = await deleteBatch(ROWS_PER_BATCH);
-        yield count;
-      }
-    }
-  }
+  const deleteAll = (table: string, condition: Statement) => deleteBatches(deletionOf(queries, table, condition));
 
   return {
     last: () => readLastArchive(prisma),
@@ -82,14 +72,12 @@ export function postgresAuditArchives(
         // Proofs of later records need the leaves of the block that the archive ends in.
         const full = size - (size % BLOCK_LEAVES);
         yield* deleteAll(
-          deletion(
-            "audit_batch",
-            sql`chain_id = ${chainId}::uuid AND last_sequence <= ${full}::bigint ORDER BY last_sequence`,
-          ),
-          deletion(
-            "audit_checkpoint_head",
-            sql`chain_id = ${chainId}::uuid AND size <= ${size}::bigint AND checkpoint < ${sequence}::bigint ORDER BY size`,
-          ),
+          "audit_batch",
+          sql`chain_id = ${chainId}::uuid AND last_sequence <= ${full}::bigint ORDER BY last_sequence`,
+        );
+        yield* deleteAll(
+          "audit_checkpoint_head",
+          sql`chain_id = ${chainId}::uuid AND size <= ${size}::bigint AND checkpoint < ${sequence}::bigint ORDER BY size`,
         );
       }
       for (;;) {
@@ -98,11 +86,9 @@ export function postgresAuditArchives(
         if (chains.length === 0) break;
         let removed = 0;
         for (const { id } of chains) {
-          yield* deleteAll(
-            deletion("audit_batch", sql`chain_id = ${id}::uuid ORDER BY last_sequence`),
-            deletion("audit_checkpoint_head", sql`chain_id = ${id}::uuid ORDER BY size`),
-            deletion("audit_tree_block", sql`chain_id = ${id}::uuid ORDER BY index`),
-          );
+          yield* deleteAll("audit_batch", sql`chain_id = ${id}::uuid ORDER BY last_sequence`);
+          yield* deleteAll("audit_checkpoint_head", sql`chain_id = ${id}::uuid ORDER BY size`);
+          yield* deleteAll("audit_tree_block", sql`chain_id = ${id}::uuid ORDER BY index`);
           // Last, so that rows that others have locked are found again.
           removed += await queries.execute(sql`
             DELETE FROM audit_chain c WHERE id = ${id}::uuid
@@ -114,7 +100,7 @@ export function postgresAuditArchives(
         if (removed === 0) await pause(LOCKED_MS);
       }
       await pause(readersMs);
-      yield* deleteAll(deletion("audit_checkpoint", sql`sequence < ${sequence}::bigint ORDER BY sequence`));
+      yield* deleteAll("audit_checkpoint", sql`sequence < ${sequence}::bigint ORDER BY sequence`);
     },
   };
 }
