@@ -8,9 +8,10 @@ import {
   checkpointText,
   FIRST_PREVIOUS_HASH,
 } from "../../services/signer/src/audit/checkpoint.ts";
+import { EXPORT_FORMAT } from "../../services/signer/src/audit/export-lines.ts";
 import { type AuditEntry, chainRecords, genesisHash } from "../../services/signer/src/audit/record.ts";
 import { EMPTY_TREE, growTree, treeRoot } from "../../services/signer/src/audit/tree.ts";
-import { EXPORT_FORMAT, verifyExport } from "../../services/signer/src/audit/verify-export.ts";
+import { verifyExport } from "../../services/signer/src/audit/verify-export.ts";
 
 /** Records under one checkpoint. */
 const PER_CHECKPOINT = 3000;

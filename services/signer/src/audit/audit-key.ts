@@ -10,6 +10,20 @@ export interface SignedText {
   readonly signature: string;
 }
 
+/** The vault's audit key. */
+export interface AuditSigner {
+  version(): number;
+  /** r||s over the SHA-256 of the text. */
+  sign(text: Uint8Array): Promise<Uint8Array>;
+  /** Public halves of all versions. */
+  readonly keys: AuditPublicKeys;
+}
+
+/** Signs a text with the audit key. */
+export async function signText(signer: AuditSigner, text: string): Promise<SignedText> {
+  return { text, signature: Buffer.from(await signer.sign(Buffer.from(text))).toString("hex") };
+}
+
 /** Returns whether the audit key of that version has signed the text. */
 export function verifyAuditSignature({ text, signature }: SignedText, version: number, keys: AuditPublicKeys): boolean {
   const key = keys.get(version);

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
-import type { SignedText } from "./audit-key.ts";
+import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 import { sha256 } from "./record.ts";
 
 /** Where a chain ends: its number of records and the last one's hash, hex. */
@@ -169,4 +169,10 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
     ...(restore && { restore: readRestore(restore) }),
   };
   return checkpointText(checkpoint) === text ? checkpoint : undefined;
+}
+
+/** Reads a checkpoint; undefined where the audit key has not signed it. */
+export function readCheckpoint(signed: SignedCheckpoint, keys: AuditPublicKeys): Checkpoint | undefined {
+  const checkpoint = parseCheckpoint(signed.text);
+  return checkpoint && verifyAuditSignature(signed, checkpoint.keyVersion, keys) ? checkpoint : undefined;
 }

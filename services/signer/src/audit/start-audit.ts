@@ -3,11 +3,13 @@ import type { ServiceProcess } from "@countersign/runtime";
 import { Counter } from "prom-client";
 import type { BudgetWindow } from "../budget/budget.ts";
 import { createAuditWriter, type RunningVault } from "../vault/index.ts";
+import type { AuditSigner } from "./audit-key.ts";
 import { type AuditLog, createAuditLog } from "./audit-log.ts";
 import type { AuditStore } from "./audit-store.ts";
 import { certificateText } from "./batch.ts";
 import { openCheckpointFile } from "./checkpoint-file.ts";
-import { type CheckpointSigner, type CheckpointStore, startCheckpointer } from "./checkpointer.ts";
+import type { CheckpointStore } from "./checkpoint-store.ts";
+import { startCheckpointer } from "./checkpointer.ts";
 import { countRecords } from "./count-records.ts";
 
 const AUDIT_KEY = { role: "audit" } as const;
@@ -27,7 +29,7 @@ export interface AuditOptions {
 }
 
 /** Returns the vault's audit key for texts of checkpoints and archives. */
-export function auditSigner({ vault, auditKeys }: Pick<AuditOptions, "vault" | "auditKeys">): CheckpointSigner {
+export function auditSigner({ vault, auditKeys }: Pick<AuditOptions, "vault" | "auditKeys">): AuditSigner {
   // The one of the start: other replicas must know a newer one before it signs.
   const version = vault.version(AUDIT_KEY);
   return {

@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import { type ChainEnd, parseCheckpoint } from "../audit/checkpoint.ts";
+import { EXPORT_FORMAT } from "../audit/export-lines.ts";
 import { splitHashes } from "../audit/tree.ts";
-import { EXPORT_FORMAT } from "../audit/verify-export.ts";
 import type { AuditReader } from "../domain/get-audit-proof.ts";
 import { archiveOf, readLastArchive } from "./audit-archives.ts";
 import type { AuditBatch, PrismaClient } from "./generated/client.ts";
@@ -42,7 +42,7 @@ const CHECKPOINTS_PER_PAGE = 5000;
 const BATCHES_PER_PAGE = 100;
 
 /**
- * Yields the lines that audit/verify-export.ts reads, without those that are written meanwhile: behind the
+ * Yields the lines that audit/verify-file.ts reads, without those that are written meanwhile: behind the
  * last archive, and only those under checkpoint `until` where it is given.
  * Errors: Unavailable where that part was taken out of the database meanwhile.
  */

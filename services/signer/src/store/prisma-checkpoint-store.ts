@@ -9,7 +9,7 @@ import {
   parseCheckpoint,
   type SignedCheckpoint,
 } from "../audit/checkpoint.ts";
-import type { CheckpointBasis, CheckpointStore, NewCheckpoint, StoredBatch } from "../audit/checkpointer.ts";
+import type { CheckpointBasis, CheckpointStore, NewCheckpoint, StoredBatch } from "../audit/checkpoint-store.ts";
 import { EMPTY_TREE, splitHashes } from "../audit/tree.ts";
 import { archiveOf, readLastArchive } from "./audit-archives.ts";
 import { Prisma, type PrismaClient } from "./generated/client.ts";

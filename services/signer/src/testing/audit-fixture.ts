@@ -10,9 +10,10 @@ import {
   FIRST_PREVIOUS_HASH,
   type SignedCheckpoint,
 } from "../audit/checkpoint.ts";
+import { EXPORT_FORMAT } from "../audit/export-lines.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "../audit/record.ts";
 import { EMPTY_TREE, growTree, type Tree, treeRoot } from "../audit/tree.ts";
-import { EXPORT_FORMAT, verifyExport } from "../audit/verify-export.ts";
+import { verifyExport } from "../audit/verify-export.ts";
 
 export const auditKey = generateKeyPair();
 export const auditKeys = new Map([[1, auditKey.publicKey]]);

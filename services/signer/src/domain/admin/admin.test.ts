@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import { systemClock } from "@countersign/core";
 import { describe, expect, it } from "vitest";
-import { EXPORT_FORMAT } from "../../audit/verify-export.ts";
+import { EXPORT_FORMAT } from "../../audit/export-lines.ts";
 import { DEFAULT_POLICY } from "../../policy/policy.ts";
 import { checkPolicy } from "./check-policy.ts";
 import { auditReading } from "./read-audit.ts";

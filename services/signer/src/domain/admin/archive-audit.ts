@@ -1,7 +1,6 @@
 import { type Administrator, type AdminRequest, type Clock, invalidField } from "@countersign/core";
 import type { ArchiveStatement } from "../../audit/archive.ts";
-import type { SignedText } from "../../audit/audit-key.ts";
-import type { CheckpointSigner } from "../../audit/checkpointer.ts";
+import type { AuditSigner, SignedText } from "../../audit/audit-key.ts";
 
 /** The parts of the audit log that were taken out of the database. */
 export interface AuditArchives {
@@ -24,7 +23,7 @@ export interface AuditArchives {
 
 export interface ArchiveOptions {
   readonly archives: AuditArchives;
-  readonly auditSigner: CheckpointSigner;
+  readonly auditSigner: AuditSigner;
   /** Nothing younger leaves the database. */
   readonly archiveMinDays: number;
   readonly clock: Clock;

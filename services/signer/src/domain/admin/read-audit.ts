@@ -1,6 +1,7 @@
 import { type Administrator, AppError } from "@countersign/core";
 import { archivedLine } from "../../audit/archive.ts";
-import { type AuditReport, verifyExport } from "../../audit/verify-export.ts";
+import { verifyExport } from "../../audit/verify-export.ts";
+import type { AuditReport } from "../../audit/verify-file.ts";
 import { type Approved, type ArchiveFile, endBefore } from "./archive-audit.ts";
 import {
   decideRemoval,

@@ -1,6 +1,7 @@
 import { type Administrator, type AdminRecord, invalidField, requireMayDecide } from "@countersign/core";
 import { type ArchiveStatement, archiveText, readArchive } from "../../audit/archive.ts";
-import type { AuditReport } from "../../audit/verify-export.ts";
+import { signText } from "../../audit/audit-key.ts";
+import type { AuditReport } from "../../audit/verify-file.ts";
 import { type Approved, type ArchiveFile, type ArchiveOptions, DAY_MS, endBefore } from "./archive-audit.ts";
 
 export interface RemovalOptions extends ArchiveOptions {
@@ -86,9 +87,8 @@ async function* recordArchive(
     ...{ ...report.end, after, sha256: file.sha256, keyVersion: auditSigner.version(), removedAt: clock.now() },
     ...{ by: (request ?? by).person, approvedBy: request ? by.person : "", reason: (request ?? by).reason },
   };
-  const text = archiveText(archive);
-  const signature = Buffer.from(await auditSigner.sign(Buffer.from(text))).toString("hex");
-  if (!(await archives.record(after, { text, signature }, by, approved)))
+  const signed = await signText(auditSigner, archiveText(archive));
+  if (!(await archives.record(after, signed, by, approved)))
     throw invalidField("/sequence", "another archive was taken out meanwhile");
   return archive;
 }
