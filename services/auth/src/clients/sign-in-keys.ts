@@ -11,7 +11,7 @@ import type { FindSignInKey, ListPasskeys, RecordKeyUse, SignInKey } from "../do
 
 /** The most queries of one call. */
 const MAX_QUERIES = 100;
-/** Uses of this time are told by one call. */
+/** Uses of this time are reported by one call. */
 const USES_MS = 500;
 
 /** key.v1.Keys/FindSignInKeys: sign-ins that wait share a call. */
@@ -27,7 +27,7 @@ export function findSignInKey(keys: RpcClient<KeysService>): FindSignInKey {
   };
 }
 
-/** key.v1.Keys/FindSignInKeys, whose answers nobody needs. Uses that cannot be told are lost. */
+/** key.v1.Keys/FindSignInKeys, whose answers nobody needs. Uses that cannot be reported are lost. */
 export function recordKeyUse(keys: RpcClient<KeysService>, logger: Logger): RecordKeyUse {
   const call = async (queries: readonly SignInKeyQuery[]): Promise<undefined[]> => {
     await keys
@@ -37,9 +37,9 @@ export function recordKeyUse(keys: RpcClient<KeysService>, logger: Logger): Reco
       );
     return [];
   };
-  const tell = createBatcher(call, MAX_QUERIES, USES_MS);
+  const report = createBatcher(call, MAX_QUERIES, USES_MS);
   return (accountId, chainName, key, usedAt) =>
-    void tell({ accountId, chainName, publicKey: publicKeyToProto(key), usedAt });
+    void report({ accountId, chainName, publicKey: publicKeyToProto(key), usedAt });
 }
 
 /** key.v1.Keys/ListPasskeys */

@@ -55,7 +55,7 @@ export interface SignInKey {
  */
 export type FindSignInKey = (accountId: string, chainName: string, key: PublicKey, usedAt?: Date) => Promise<SignInKey>;
 
-/** Tells key, within half a second, that a key of an account answered a challenge. */
+/** Reports to key, within half a second, that a key of an account answered a challenge. */
 export type RecordKeyUse = (accountId: string, chainName: string, key: PublicKey, usedAt: Date) => void;
 
 /** key.v1.Keys/ListPasskeys: the passkeys that may sign in. */
