@@ -21,7 +21,8 @@ export const DURABLES = {
     // thief.
     "auth-chain-alerts": { filter: ["cs.v1.account.*.chain-alert"], maxDeliver: 2_100, ackWaitMs: 5_000 },
     "auth-device-removed": { filter: ["cs.v1.device.*.device-removed"] },
-    "auth-key-events": { filter: ["cs.v1.key.*.key-revoked", "cs.v1.key.*.account-left"] },
+    // Until it has succeeded: a session of a revoked key would stay.
+    "auth-key-events": { filter: ["cs.v1.key.*.key-revoked", "cs.v1.key.*.account-left"], maxDeliver: 2_100 },
     // With five minutes between the last ones about a day: a frozen account enrolls no device, and may be
     // unfrozen.
     "auth-two-factor-changed": { filter: ["cs.v1.device.*.two-factor-changed"], maxDeliver: 300 },

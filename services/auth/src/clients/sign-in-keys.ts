@@ -30,11 +30,11 @@ export function findSignInKey(keys: RpcClient<KeysService>): FindSignInKey {
 /** key.v1.Keys/FindSignInKeys, whose answers nobody needs. Uses that cannot be reported are lost. */
 export function recordKeyUse(keys: RpcClient<KeysService>, logger: Logger): RecordKeyUse {
   const call = async (queries: readonly SignInKeyQuery[]): Promise<undefined[]> => {
-    await keys
-      .findSignInKeys({ queries: [...queries] }, { idempotent: true })
-      .catch((err: unknown) =>
-        logger.warn({ err, accountId: queries.map(({ accountId }) => accountId) }, "uses of keys not recorded"),
-      );
+    try {
+      await keys.findSignInKeys({ queries: [...queries] }, { idempotent: true });
+    } catch (err) {
+      logger.warn({ err }, "uses of keys not recorded");
+    }
     return [];
   };
   const report = createBatcher(call, MAX_QUERIES, USES_MS);

@@ -49,6 +49,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
     },
 
     async respondChallenge({ challengeData, ...proof }, call) {
+      await limits.respond(call);
       const findAccount = (accountId: string, chainName: string) =>
         accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
       const {
@@ -62,10 +63,6 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         requestId: call.requestId,
         accountFound: accountOf(call),
         findAccount,
-      }).catch(async (error: unknown) => {
-        // The right answer was counted with its challenge.
-        await limits.respond(call);
-        throw error;
       });
       const isAdded = origin === "two-factor";
       const addition = isAdded ? await signIns.additionOf(of.accountId, of.chainName, of.accountKey) : undefined;

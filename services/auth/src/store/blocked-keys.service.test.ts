@@ -96,6 +96,8 @@ it("a key that was revoked keeps no session of a sign-in that had read it before
   for (const each of [atOnce, slow, addedAgain]) await begin(each);
   await revoke(atOnce);
   expect(await live(accountId)).toEqual([addedAgain.id]);
+  const { createdAt, endedAt } = await prisma.session.findUniqueOrThrow({ where: { id: slow.id } });
+  expect(endedAt).toEqual(createdAt);
 });
 
 it.each([10, 30])("a key-revoked %i minutes late outlives the tokens issued until then", async (minutes) => {

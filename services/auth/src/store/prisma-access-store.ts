@@ -71,11 +71,8 @@ export async function endAllSessions(
   return endSessions(queriesIn(tx), ends, leaves ? [left] : []);
 }
 
-/**
- * A sign-in reads its key, perhaps from the challenge, and begins the session this much later at most:
- * requests end earlier, and clocks differ by less.
- */
-const SIGN_IN_MS = 60_000;
+/** A session is dated when its key was read. The clocks of key and auth differ by less. */
+const SKEW_MS = 60_000;
 
 /** Returns live sessions in the order in which transactions lock them. */
 const liveSessions = async (tx: Tx, where: Prisma.SessionWhereInput): Promise<Session[]> =>
@@ -91,9 +88,12 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         // For as long as a sign-in that is under way, or its token, may last: from now on, since the event
         // may come late, and sessions were refreshed meanwhile.
         const blocked = await blockKey(tx, accountId, accountKey, ENDED_MS);
-        const readBefore = new Date(revokedAt.getTime() + SIGN_IN_MS);
+        const readBefore = new Date(revokedAt.getTime() + SKEW_MS);
         const sessions = await liveSessions(tx, { ...ofKey, createdAt: { lte: readBefore } });
-        const ends = sessions.map((session) => ({ session, cause: "key-revoked" as const, now: revokedAt, requestId }));
+        const ends = sessions.map((session) => {
+          const now = session.createdAt > revokedAt ? session.createdAt : revokedAt;
+          return { session, cause: "key-revoked" as const, now, requestId };
+        });
         await endSessions(queriesIn(tx), ends, [blocked]);
       }),
 

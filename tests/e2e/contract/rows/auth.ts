@@ -148,8 +148,8 @@ export const auth: Rows = {
         return respond(challengeData, { deviceKey: { signature: await signed(phone, challengeData) } });
       },
       RateLimited: async () => {
-        const signature = await signed(newPhone(), await issued());
-        return exhausted("respond", async () => respond(await issued(), { deviceKey: { signature } }));
+        const data = await issued();
+        return exhausted("respond", () => respond(data));
       },
     },
     hostile: {

@@ -117,15 +117,16 @@ describe("an answer to a challenge", () => {
     challenge = { ...challenge, key: { ...key, deviceKey: other.publicKey } };
     clock.advance(999);
     await respond();
-    expect(sessions).toMatchObject([{ accountKey: device.publicKey, deviceKey: other.publicKey }]);
+    const createdAt = new Date("2026-11-21T10:00:00Z");
+    expect(sessions).toMatchObject([{ accountKey: device.publicKey, deviceKey: other.publicKey, createdAt }]);
     expect(used).toEqual([[challenge.accountId, challenge.chainName, device.publicKey, clock.now()]]);
   });
 
-  it("that comes later is of the key as it is then", async () => {
+  it.each([1000, -1000])("that comes %i ms later is of the key as it is then", async (ms) => {
     challenge = { ...challenge, key: { ...key, deviceKey: other.publicKey } };
-    clock.advance(1000);
+    clock.advance(ms);
     await respond();
-    expect(sessions).toMatchObject([{ deviceKey: device.publicKey }]);
+    expect(sessions).toMatchObject([{ deviceKey: device.publicKey, createdAt: clock.now() }]);
     expect(used).toEqual([]);
   });
 

@@ -16,8 +16,8 @@ import type {
 
 /**
  * How long after it was issued the challenge's own copy of the key is good. A key that is revoked meanwhile
- * begins no session that lasts: `succeed` refuses keys that auth has blocked, and when auth learns of a
- * revocation it ends the key's sessions.
+ * keeps no session: `succeed` refuses keys that auth has blocked, and the event of the revocation, which may
+ * be late, ends the sessions whose key was read before.
  */
 const KEY_MS = 1_000;
 
@@ -91,27 +91,29 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     return { key, counter: { key, signCount: facts.signCount } };
   }
 
-  /** Returns the registration of the key that answered. Errors: PleaseRegisterKey. */
-  async function findKey(challenge: Challenge, key: PublicKey): Promise<SignInKey> {
+  /** Returns the registration of the key that answered, and when it was read. Errors: PleaseRegisterKey. */
+  async function findKey(challenge: Challenge, key: PublicKey): Promise<{ found: SignInKey; readAt: Date }> {
     const { accountId, chainName, expiresAt } = challenge;
     const now = clock.now();
-    const ageMs = now.getTime() - (expiresAt.getTime() - CHALLENGE_MS);
-    if (!challenge.key || ageMs >= KEY_MS) return options.findSignInKey(accountId, chainName, key, now);
+    const issuedAt = new Date(expiresAt.getTime() - CHALLENGE_MS);
+    if (!challenge.key || Math.abs(now.getTime() - issuedAt.getTime()) >= KEY_MS)
+      return { found: await options.findSignInKey(accountId, chainName, key, now), readAt: now };
     options.recordKeyUse(accountId, chainName, key, now);
-    return challenge.key;
+    return { found: challenge.key, readAt: issuedAt };
   }
 
   /** Checks the answer and opens the session. */
   async function open<Account>(challenge: Challenge, { answer, requestId, findAccount }: RespondChallenge<Account>) {
     const { key, counter } = await findAnswerer(challenge, answer);
     const { data, accountId, chainName, app, authTime } = challenge;
-    const [{ accountKey, deviceKey, origin }, account] = await Promise.all([
+    const [{ found, readAt }, account] = await Promise.all([
       findKey(challenge, key),
       findAccount(accountId, chainName),
     ]);
+    const { accountKey, deviceKey, origin } = found;
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
-      clock.now(),
+      readAt,
       origin === "recovery" ? "recover" : "full",
     );
     if (!(await challenges.succeed(data, session, requestId, counter))) throw new AppError("UnknownChallenge");
