@@ -61,6 +61,22 @@ describe("sign-ins at once", () => {
     }
   });
 
+  it("that are copies of one answer wait for no lock of their account, one after the other", async () => {
+    const session = someSession();
+    // The account's first one makes the row that locks it.
+    await answer(0, session);
+    let transactions = 0;
+    const transaction: Postgres["transaction"] = (...work) => {
+      transactions += 1;
+      return postgres.transaction(...work);
+    };
+    const store = postgresChallengeStore({ ...postgres, transaction });
+    const data = await challengeFor(session);
+    const copies = times(50, () => store.succeed(data, again(session), ""));
+    expect((await Promise.all(copies)).filter(Boolean)).toHaveLength(1);
+    expect(transactions).toBe(0);
+  });
+
   it("of one device at two replicas leave one session, with an event for each that ended", async () => {
     const first = someSession();
     await answer(0, first);

@@ -98,8 +98,14 @@ export function sessionBeginner(postgres: Postgres): (start: Omit<SessionStart, 
     // A map keeps the last entry of a key: of the reversed list, the first session of each account.
     const first = new Map(starts.toReversed().map((start) => [start.session.accountId, start]));
     const outcomes = await beginFree(postgres, [...first.values()]);
+    /** Whether another start of the batch has used up the challenge: copies of an answer wait for no lock. */
+    const isCopy = ({ session, challenge }: SessionStart): boolean => {
+      const before = first.get(session.accountId)!;
+      const outcome = outcomes.get(before.session.id);
+      return challenge !== undefined && challenge === before.challenge && (outcome === "begun" || outcome === "used");
+    };
     // A promise for an account that was left out: its caller waits for the lock, the batch does not.
-    return starts.map((start) => outcomes.get(start.session.id) ?? alone(start));
+    return starts.map((start) => outcomes.get(start.session.id) ?? (isCopy(start) ? "used" : alone(start)));
   };
   const together = createShardBatcher(postgres, accountOf, begin);
   return async (start) => together({ ...start, trace: activeTrace() });
