@@ -6,7 +6,7 @@ import { postgresBlockedKeyStore } from "../../../services/auth/src/store/postgr
 import { postgresSessionStore } from "../../../services/auth/src/store/postgres-session-store.ts";
 import { PrismaClient as KeyPrisma } from "../../../services/key/src/store/generated/client.ts";
 import { postgresKeyStore } from "../../../services/key/src/store/postgres-key-store.ts";
-import { SEED_SETTINGS, seedAccounts } from "./seed.ts";
+import { fill, SEED_SETTINGS } from "./seed.ts";
 import { seededId, seededKey } from "./seed-rows.ts";
 import { onTemporaryCitus, quantile } from "./temporary.ts";
 
@@ -22,7 +22,7 @@ async function withSizes(sizes: readonly number[], work: (all: readonly Citus[])
     const size = sizes[made.length];
     if (size === undefined) return work(made);
     return onTemporaryCitus(async (citus) => {
-      await seedAccounts(citus, 0, size);
+      await fill(citus, size);
       return open([...made, citus]);
     }, SEED_SETTINGS);
   };
