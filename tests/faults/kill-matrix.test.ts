@@ -11,7 +11,7 @@ import { seededRandom } from "./seed.ts";
 
 /** The smallest crowd, until every cell has been tried. */
 const CROWD_AT_LEAST = 8;
-/** For a slow machine, where each killed process takes long to start again; 100 s are enough on two quiet cores. */
+/** For a slow machine: each killed process takes long to start again there. */
 const LIMIT_MS = 600_000;
 
 /** Changes on chain and time locks have tests of their own: chain-keys.test.ts, time-locks.test.ts. */

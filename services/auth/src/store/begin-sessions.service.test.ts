@@ -77,6 +77,23 @@ describe("sign-ins at once", () => {
     expect(transactions).toBe(0);
   });
 
+  it("that are copies of an answer of a blocked key wait for no lock either", async () => {
+    const session = someSession();
+    await answer(0, session);
+    const { accountId, deviceKey } = session;
+    await prismaAccessStore(prisma).cutOff({ accountId, deviceKey, removedAt: now, requestId: "" });
+    let transactions = 0;
+    const transaction: Postgres["transaction"] = (...work) => {
+      transactions += 1;
+      return postgres.transaction(...work);
+    };
+    const store = postgresChallengeStore({ ...postgres, transaction });
+    const data = await challengeFor(session);
+    const copies = await Promise.allSettled(times(50, () => store.succeed(data, again(session), "")));
+    for (const copy of copies) expect(copy).toMatchObject({ reason: refused("PleaseRegisterKey") });
+    expect(transactions).toBe(0);
+  });
+
   it("of one device at two replicas leave one session, with an event for each that ended", async () => {
     const first = someSession();
     await answer(0, first);

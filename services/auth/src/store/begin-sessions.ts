@@ -1,4 +1,5 @@
 import { AppError, activeTrace, type TraceParent } from "@countersign/core";
+import { samePublicKey } from "@countersign/keys";
 import { createShardBatcher, type Postgres, type Queries, sql } from "@countersign/postgres";
 import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
 import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
@@ -98,14 +99,18 @@ export function sessionBeginner(postgres: Postgres): (start: Omit<SessionStart, 
     // A map keeps the last entry of a key: of the reversed list, the first session of each account.
     const first = new Map(starts.toReversed().map((start) => [start.session.accountId, start]));
     const outcomes = await beginFree(postgres, [...first.values()]);
-    /** Whether another start of the batch has used up the challenge: copies of an answer wait for no lock. */
-    const isCopy = ({ session, challenge }: SessionStart): boolean => {
+    /** Returns what another start of the batch says about this one: copies of an answer wait for no lock. */
+    const outcomeOfCopy = ({ session, challenge }: SessionStart): SessionOutcome | undefined => {
       const before = first.get(session.accountId)!;
+      if (challenge === undefined || challenge !== before.challenge) return undefined;
       const outcome = outcomes.get(before.session.id);
-      return challenge !== undefined && challenge === before.challenge && (outcome === "begun" || outcome === "used");
+      if (outcome === "begun" || outcome === "used") return "used";
+      // Another passkey of the account may answer the same challenge.
+      const isSameKey = samePublicKey(session.accountKey, before.session.accountKey);
+      return outcome === "blocked" && isSameKey ? outcome : undefined;
     };
     // A promise for an account that was left out: its caller waits for the lock, the batch does not.
-    return starts.map((start) => outcomes.get(start.session.id) ?? (isCopy(start) ? "used" : alone(start)));
+    return starts.map((start) => outcomes.get(start.session.id) ?? outcomeOfCopy(start) ?? alone(start));
   };
   const together = createShardBatcher(postgres, accountOf, begin);
   return async (start) => together({ ...start, trace: activeTrace() });

@@ -21,6 +21,7 @@ let key: SignInKey;
 let attempts: number;
 let sessions: Session[];
 let blocked: unknown[];
+let unregistered: boolean;
 /** The passkeys of the account, and the counter that the last success stored. */
 let passkeys: SignInKey[];
 /** The keys whose use was recorded beside the sign-in. */
@@ -44,6 +45,7 @@ beforeEach(() => {
     expiresAt: new Date(clock.now().getTime() + CHALLENGE_MS),
   };
   key = { type: "device", accountKey: device.publicKey, deviceKey: device.publicKey, origin: "sign-up" };
+  unregistered = false;
   [attempts, sessions, blocked, passkeys, counter, used] = [0, [], [], [], undefined, []];
   const run = respondChallenge({
     challenges: {
@@ -60,7 +62,10 @@ beforeEach(() => {
         return sessions.push(session) === 1;
       },
     },
-    findSignInKey: async () => key,
+    findSignInKey: async () => {
+      if (unregistered) throw new AppError("PleaseRegisterKey");
+      return key;
+    },
     recordKeyUse: (...use) => void used.push(use),
     listPasskeys: async () => passkeys,
     passkeys: { relyingPartiesOf: (appId) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
@@ -135,6 +140,22 @@ describe("an answer to a challenge", () => {
     blocked = [device.publicKey];
     await expect(respond()).rejects.toEqual(refused("PleaseRegisterKey"));
     expect(sessions).toEqual([]);
+  });
+
+  it.each([0, 1000])("of a key that was blocked meanwhile counts towards the five, %i ms later", async (ms) => {
+    challenge = { ...challenge, key };
+    clock.advance(ms);
+    blocked = [device.publicKey];
+    for (let i = 0; i < 5; i += 1) await expect(respond()).rejects.toEqual(refused("PleaseRegisterKey"));
+    blocked = [];
+    await expect(respond()).rejects.toEqual(refused("UnknownChallenge"));
+    expect([attempts, sessions]).toEqual([5, []]);
+  });
+
+  it("of a key that key does not know any more counts towards the five", async () => {
+    unregistered = true;
+    for (let i = 0; i < 5; i += 1) await expect(respond()).rejects.toEqual(refused("PleaseRegisterKey"));
+    await expect(respond()).rejects.toEqual(refused("UnknownChallenge"));
   });
 
   it("of a recovery key opens a session for recovery", async () => {

@@ -128,8 +128,9 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     if (clock.now() >= challenge.expiresAt) throw new AppError("ChallengeExpired");
     if (answer.type !== challenge.type) throw new AppError("ChallengeTypeMismatch");
     const { session, origin, account } = await open(challenge, command).catch(async (error: unknown) => {
-      // Of wrong answers that come at once, five are answered so.
-      const isOneTooMany = isAppError(error, "InvalidSignature") && !(await challenges.countWrongAnswer(data));
+      // Of wrong answers that come at once, five are answered so. One of a key that is gone is wrong as well.
+      const isWrong = isAppError(error, "InvalidSignature", "PleaseRegisterKey");
+      const isOneTooMany = isWrong && !(await challenges.countWrongAnswer(data));
       throw isOneTooMany ? new AppError("UnknownChallenge") : error;
     });
     const { accountId, accountKey } = session;

@@ -1,8 +1,8 @@
-import { type Administrator, type AdminRecord, invalidField, requireMayDecide } from "@countersign/core";
+import { type Administrator, type AdminRecord, AppError, invalidField, requireMayDecide } from "@countersign/core";
 import { type ArchiveStatement, archiveText, readArchive } from "../../audit/archive.ts";
 import { signText } from "../../audit/audit-key.ts";
 import type { AuditReport } from "../../audit/verify-file.ts";
-import { type Approved, type ArchiveFile, type ArchiveOptions, DAY_MS, endBefore } from "./archive-audit.ts";
+import { type Approved, type ArchiveFile, type ArchiveOptions, DAY_MS } from "./archive-audit.ts";
 
 export interface RemovalOptions extends ArchiveOptions {
   readonly actions: AdminRecord;
@@ -60,17 +60,19 @@ export async function decideRemoval(
 
 /** Verifies the part once more, and records that the log begins behind it. Yields 0 while it verifies. */
 async function* recordArchive(
-  options: ArchiveOptions,
+  options: RemovalOptions,
   by: Administrator,
   approved: Approved,
   after: number,
   verify: () => AsyncIterable<AuditReport | undefined>,
 ): AsyncGenerator<number, ArchiveStatement> {
-  const { archives, auditSigner, archiveMinDays, clock } = options;
+  const { archives, auditSigner, archiveMinDays, clock, twoPersons } = options;
   const { file, request } = approved;
+  // Also where the statement that one person was to continue is not the last one any more.
+  if (twoPersons && !request) throw new AppError("SecondPersonRequired");
   if (file.sequence <= after) throw invalidField("/sequence", `all up to checkpoint ${after} was taken out before`);
   const oldest = new Date(clock.now().getTime() - archiveMinDays * DAY_MS);
-  if (file.sequence > (await endBefore(options, oldest)))
+  if (file.sequence > ((await archives.lastBefore(oldest)) ?? 0))
     throw invalidField("/sequence", "is a checkpoint that is too young, or not one with which an archive ends");
   let report: AuditReport | undefined;
   for await (const each of verify()) {
@@ -98,7 +100,8 @@ async function* recordArchive(
  * what the database has. First the statement is recorded; the log begins behind it from then on, and rows are
  * only deleted. Yields the number of rows. Without a request it continues a deletion that was interrupted.
  * Errors: InvalidRequest where the file is another one, the part is too young, or the log is not whole;
- * AdminRequestNotFound where the request was decided meanwhile.
+ * AdminRequestNotFound where the request was decided meanwhile; SecondPersonRequired without a request where
+ * there is nothing to continue.
  */
 export async function* removeArchived(
   options: RemovalOptions,
