@@ -1,4 +1,5 @@
 import { sendTransaction } from "@countersign/client";
+import { freePort } from "@countersign/local-stack/ports.ts";
 import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import { countersign, reason } from "../support/admin.ts";
@@ -55,6 +56,22 @@ describe("access", () => {
         expect.objectContaining({ command: "accounts unfreeze", person: "grace", outcome: "approved" }),
       ]),
     );
+  });
+
+  it("a request is listed and rejected while the signer does not answer", async () => {
+    const other = (await newSigner()).accountId;
+    const frozen = await json("ada", "accounts", "freeze", other);
+    const asked = await json("ada", "accounts", "unfreeze", other, "--seen", frozen.actionId);
+    const signer = { ...stack.processes.signer!, grpc: `127.0.0.1:${await freePort()}` };
+    const withoutSigner = { ...stack, processes: { ...stack.processes, signer } };
+    const listed = await countersign(withoutSigner, "grace", "requests", "list");
+    expect(listed).toMatchObject({ code: 2, stderr: expect.stringContaining("Unavailable") });
+    expect(listed.stdout).toContain(`request ${asked.actionId}`);
+    expect(await countersign(withoutSigner, "grace", "requests", "reject", asked.actionId)).toMatchObject({ code: 0 });
+    expect(await countersign(stack, "grace", "requests", "reject", asked.actionId)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("AdminRequestNotFound"),
+    });
   });
 
   it("ended sessions are over at once, and the person signs in again", async () => {

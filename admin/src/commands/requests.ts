@@ -1,3 +1,4 @@
+import { isAppError } from "@countersign/core";
 import { UsageError } from "@countersign/runtime";
 import { actCommand, showActed } from "../act-command.ts";
 import { adminCommand } from "../admin-command.ts";
@@ -9,8 +10,8 @@ export const requestsList = adminCommand({
   usage: "requests list",
   about: "Lists the requests that wait for another person, who has 24 hours.",
   async run({ services, reason, show }) {
-    const lists = await Promise.all(DECIDING.map((service) => services[service].listRequests({ reason })));
-    const requests = lists.flatMap(({ requests: some }) => some);
+    const lists = await Promise.allSettled(DECIDING.map((service) => services[service].listRequests({ reason })));
+    const requests = lists.flatMap((list) => (list.status === "fulfilled" ? list.value.requests : []));
     // Whole: the one who approves decides by the reason and the arguments.
     show(requests, () =>
       requests.flatMap(({ id, at, person, command, accountId, argumentsJson, reason: why }) =>
@@ -21,6 +22,8 @@ export const requestsList = adminCommand({
         ].map(neutralize),
       ),
     );
+    // A service that does not answer does not hide the requests at the others.
+    for (const list of lists) if (list.status === "rejected") throw list.reason;
   },
 });
 
@@ -46,9 +49,11 @@ export const requestsReject = actCommand({
   arguments: ["requestId"],
   async act({ auth, signer }, request) {
     const rejection = { ...request, approve: false };
-    const { requests } = await signer.listRequests(request);
-    if (!requests.some(({ id }) => id === request.requestId))
+    try {
       return (await auth.decideRequest({ ...rejection, accountId: "" })).outcome;
+    } catch (error) {
+      if (!isAppError(error, "AdminRequestNotFound")) throw error;
+    }
     for await (const { actionId } of signer.decideRequest({ ...rejection, sha256: "" }))
       return { actionId, details: ["rejected"] };
     return undefined;

@@ -11,15 +11,20 @@ export interface ServerClock {
    */
   now(): number;
   /**
-   * Returns the milliseconds until a time that the server gave, such as `availableAt`; 0 once it has come.
+   * Returns the milliseconds until a time that the server gave, such as `availableAt`; 0 once it has surely
+   * come, up to a second after it.
    * @example setTimeout(() => show("Now it is possible"), client.clock.until(timeLock.availableAt));
    */
   until(time: string): number;
 }
 
-/** Learns the server's time from the `Date` header of its answers (RFC 9110, section 6.6.1). */
+/**
+ * Learns the server's time from the `Date` header of its answers (RFC 9110, section 6.6.1), which has whole
+ * seconds only, rounded down.
+ */
 export class CorrectedClock implements ServerClock {
   readonly #local: () => number;
+  /** The server's time is this device's and so much more, or up to a second later. */
   #offset: number | undefined;
 
   constructor(local: () => number) {
@@ -30,17 +35,17 @@ export class CorrectedClock implements ServerClock {
     return this.#offset !== undefined;
   }
 
-  /** Notes a `Date` header. It has whole seconds only, rounded down: half of one is added. */
+  /** Notes a `Date` header. */
   note(date: string | null): void {
     const time = date === null ? Number.NaN : Date.parse(date);
-    if (!Number.isNaN(time)) this.#offset = time + 500 - this.#local();
+    if (!Number.isNaN(time)) this.#offset = time - this.#local();
   }
 
   now(): number {
-    return this.#local() + (this.#offset ?? 0);
+    return this.#local() + (this.#offset === undefined ? 0 : this.#offset + 500);
   }
 
   until(time: string): number {
-    return Math.max(0, Date.parse(time) - this.now()) || 0;
+    return Math.max(0, Date.parse(time) - this.#local() - (this.#offset ?? 0)) || 0;
   }
 }

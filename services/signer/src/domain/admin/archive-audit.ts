@@ -13,7 +13,7 @@ export interface AuditArchives {
    * where another part continues checkpoint `after`. Errors: AdminRequestNotFound where the request that the
    * command approves was decided.
    */
-  record(after: number, signed: SignedText, by: Administrator, removal: Approved): Promise<boolean>;
+  record(after: number, signed: SignedText, by: Administrator, removal: Removal): Promise<boolean>;
   /**
    * Deletes the rows of this part and those before, some at a time, and yields how many. Continues where an
    * earlier deletion ended; several may run at once.
@@ -36,7 +36,7 @@ export interface ArchiveFile {
 }
 
 /** The removal of a file, with the request for it if another person approves it. */
-export interface Approved {
+export interface Removal {
   readonly file: ArchiveFile;
   readonly request?: AdminRequest | undefined;
 }

@@ -2,7 +2,7 @@ import { type Administrator, AppError } from "@countersign/core";
 import { archivedLine } from "../../audit/archive.ts";
 import { verifyExport } from "../../audit/verify-export.ts";
 import type { AuditReport } from "../../audit/verify-file.ts";
-import { type Approved, type ArchiveFile, endBefore } from "./archive-audit.ts";
+import { type ArchiveFile, endBefore, type Removal } from "./archive-audit.ts";
 import {
   decideRemoval,
   type RemovalDecision,
@@ -75,16 +75,16 @@ export function auditReading(options: ReadAuditOptions) {
   async function* archived(before: Date): AsyncGenerator<string[]> {
     yield* linesOf(options, await endBefore(options, before));
   }
-  async function* remove(by: Administrator, approved: Approved, signal: AbortSignal): AsyncGenerator<RemovedSoFar> {
+  async function* remove(by: Administrator, removal: Removal, signal: AbortSignal): AsyncGenerator<RemovedSoFar> {
     let [lines, rows] = [0n, 0n];
     async function* verifying() {
-      for await (const soFar of verify(signal, approved.file.sequence)) {
+      for await (const soFar of verify(signal, removal.file.sequence)) {
         lines = soFar.lines;
         yield soFar.report;
       }
     }
     const pause = (ms: number) => options.pause(ms, signal);
-    for await (const count of removeArchived(options, by, approved, verifying, pause)) {
+    for await (const count of removeArchived(options, by, removal, verifying, pause)) {
       signal.throwIfAborted();
       rows += BigInt(count);
       yield { lines, rows };

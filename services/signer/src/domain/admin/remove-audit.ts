@@ -2,7 +2,7 @@ import { type Administrator, type AdminRecord, AppError, invalidField, requireMa
 import { type ArchiveStatement, archiveText, readArchive } from "../../audit/archive.ts";
 import { signText } from "../../audit/audit-key.ts";
 import type { AuditReport } from "../../audit/verify-file.ts";
-import { type Approved, type ArchiveFile, type ArchiveOptions, DAY_MS } from "./archive-audit.ts";
+import { type ArchiveFile, type ArchiveOptions, DAY_MS, type Removal } from "./archive-audit.ts";
 
 export interface RemovalOptions extends ArchiveOptions {
   readonly actions: AdminRecord;
@@ -50,7 +50,7 @@ export async function decideRemoval(
   { actions, clock }: RemovalOptions,
   { person, reason }: Administrator,
   { requestId, approve, sha256 }: RemovalDecision,
-): Promise<Approved | string> {
+): Promise<Removal | string> {
   const request = await actions.findRequest(requestId);
   const isNamed = request?.command === REMOVE_COMMAND && request.arguments.sha256 === sha256;
   requireMayDecide(request, { person, approve, isNamed, now: clock.now() });
@@ -62,12 +62,12 @@ export async function decideRemoval(
 async function* recordArchive(
   options: RemovalOptions,
   by: Administrator,
-  approved: Approved,
+  removal: Removal,
   after: number,
   verify: () => AsyncIterable<AuditReport | undefined>,
 ): AsyncGenerator<number, ArchiveStatement> {
   const { archives, auditSigner, archiveMinDays, clock, twoPersons } = options;
-  const { file, request } = approved;
+  const { file, request } = removal;
   // Also where the statement that one person was to continue is not the last one any more.
   if (twoPersons && !request) throw new AppError("SecondPersonRequired");
   if (file.sequence <= after) throw invalidField("/sequence", `all up to checkpoint ${after} was taken out before`);
@@ -90,7 +90,7 @@ async function* recordArchive(
     ...{ by: (request ?? by).person, approvedBy: request ? by.person : "", reason: (request ?? by).reason },
   };
   const signed = await signText(auditSigner, archiveText(archive));
-  if (!(await archives.record(after, signed, by, approved)))
+  if (!(await archives.record(after, signed, by, removal)))
     throw invalidField("/sequence", "another archive was taken out meanwhile");
   return archive;
 }
@@ -106,15 +106,15 @@ async function* recordArchive(
 export async function* removeArchived(
   options: RemovalOptions,
   by: Administrator,
-  approved: Approved,
+  removal: Removal,
   verify: () => AsyncIterable<AuditReport | undefined>,
   pause: (ms: number) => Promise<unknown>,
 ): AsyncGenerator<number> {
-  const { file, request } = approved;
+  const { file, request } = removal;
   let archive = await readLast(options);
   // An approval acts once: it does not continue what another one began.
   if (archive && isOf(file, archive) && !request)
     await options.actions.begin(by, { command: REMOVE_COMMAND, arguments: { ...file } });
-  else archive = yield* recordArchive(options, by, approved, archive?.sequence ?? 0, verify);
+  else archive = yield* recordArchive(options, by, removal, archive?.sequence ?? 0, verify);
   yield* options.archives.remove(archive, pause);
 }
