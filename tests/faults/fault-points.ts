@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { expect } from "vitest";
 
 /** The flow during which a process is killed. */
 export type Way = keyof typeof WAYS;
@@ -242,18 +243,17 @@ export const faultPointsOf = (way: Way): string[] => [
 ];
 
 /** Returns the places of a way, sorted. */
-export const placesOf = (way: Way): string[] => WAYS[way].toSorted();
+const placesOf = (way: Way): string[] => WAYS[way].toSorted();
 
 /** Returns the places among the points that were reached, sorted. */
-export const placesAmong = (reached: Iterable<string>): string[] =>
-  [...reached].filter((point) => point in PLACES).sort();
+const placesAmong = (reached: Iterable<string>): string[] => [...reached].filter((point) => point in PLACES).sort();
 
 /**
  * Returns the points that a way has reached, that are at no place and that no list knows; those of background
  * work are left out, since they may come later. Only for FAULT_PORTS, which kills at the lists' points: which
  * ones a way reaches also depends on how fast the machine is. FAULT_RECORD adds all to the lists.
  */
-export function unknownOn(way: Way, reached: Iterable<string>): string[] {
+function unknownOn(way: Way, reached: Iterable<string>): string[] {
   // How often an operation repeats a call may depend on how long it waits.
   const points = new Set([...reached].map((point) => point.replace(" again", "")));
   const grown = [...points].filter((point) => !(point in PLACES || placesAt(point)[0]! in PLACES));
@@ -261,6 +261,17 @@ export function unknownOn(way: Way, reached: Iterable<string>): string[] {
   if (!process.env.FAULT_PORTS) return [];
   const listed = new Set(Object.values(readList()).flat());
   return grown.filter((point) => !listed.has(point) && !isBackground(point));
+}
+
+/**
+ * Expects that a way without faults reaches each of its places, soon after it ended, and no unknown point.
+ * Processes of the version before may have other ones.
+ */
+export async function expectComplete(way: Way, reached: ReadonlySet<string>): Promise<void> {
+  if (process.env.CS_TEST_MIXED_WITH) return;
+  // No client waits for events to be published and received, so these points come later.
+  await expect.poll(() => placesAmong(reached), { timeout: 20_000 }).toEqual(placesOf(way));
+  expect(unknownOn(way, reached)).toEqual([]);
 }
 
 function record(way: Way, points: readonly string[]): void {

@@ -1,7 +1,7 @@
 import { generateDeviceKey } from "@countersign/client/node";
 import { createAccessApi, type FlowTransaction } from "@countersign/flow";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { faultPointsOf, isSettlement, placesAmong, placesOf, unknownOn } from "./fault-points.ts";
+import { expectComplete, faultPointsOf, isSettlement } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
@@ -69,8 +69,7 @@ describe("an account is frozen, and a process is killed", () => {
     const reached = new Set<string>();
     stack.controller.judge = ({ point }) => void (isSettlement(point) || reached.add(point));
     await freeze(robbed);
-    await expect.poll(() => placesAmong(reached), { timeout: 20_000 }).toEqual(placesOf("freeze"));
-    expect(unknownOn("freeze", reached)).toEqual([]);
+    await expectComplete("freeze", reached);
     stack.controller.judge = undefined;
     await expectVoided(robbed);
   });

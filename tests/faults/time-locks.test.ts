@@ -3,7 +3,7 @@ import { generateDeviceKey } from "@countersign/client/node";
 import { createAccessApi, type KeyChange } from "@countersign/flow";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { query, readEvents } from "./books.ts";
-import { faultPointsOf, isSettlement, placesAmong, placesOf, unknownOn } from "./fault-points.ts";
+import { expectComplete, faultPointsOf, isSettlement } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
@@ -100,8 +100,7 @@ describe("a time lock starts, and the signer is killed", () => {
     stack.controller.judge = ({ point }) => void (isSettlement(point) || reached.add(point));
     expect(await ask(requester)).toBe("waits");
     await signedInTheEnd(requester);
-    await expect.poll(() => placesAmong(reached), { timeout: 20_000 }).toEqual(placesOf("timeLock"));
-    expect(unknownOn("timeLock", reached)).toEqual([]);
+    await expectComplete("timeLock", reached);
     stack.controller.judge = undefined;
     await expectOneTimeLock(requester);
   });
