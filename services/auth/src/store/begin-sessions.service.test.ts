@@ -50,6 +50,16 @@ const again = ({ accountId, deviceKey, accountKey }: Session): Session =>
   someSession({ accountId, deviceKey, accountKey });
 const live = (accountId: string) => prisma.session.findMany({ where: { accountId, endedAt: null } });
 
+/** Returns a store of challenges, and how many transactions it has begun. */
+function countingStore() {
+  let begun = 0;
+  const transaction: Postgres["transaction"] = (...work) => {
+    begun += 1;
+    return postgres.transaction(...work);
+  };
+  return { store: postgresChallengeStore({ ...postgres, transaction }), transactions: () => begun };
+}
+
 describe("sign-ins at once", () => {
   it("open one session for a challenge that is answered at two replicas", async () => {
     for (const session of times(20, () => someSession())) {
@@ -65,16 +75,11 @@ describe("sign-ins at once", () => {
     const session = someSession();
     // The account's first one makes the row that locks it.
     await answer(0, session);
-    let transactions = 0;
-    const transaction: Postgres["transaction"] = (...work) => {
-      transactions += 1;
-      return postgres.transaction(...work);
-    };
-    const store = postgresChallengeStore({ ...postgres, transaction });
+    const { store, transactions } = countingStore();
     const data = await challengeFor(session);
     const copies = times(50, () => store.succeed(data, again(session), ""));
     expect((await Promise.all(copies)).filter(Boolean)).toHaveLength(1);
-    expect(transactions).toBe(0);
+    expect(transactions()).toBe(0);
   });
 
   it("that are copies of an answer of a blocked key wait for no lock either", async () => {
@@ -82,16 +87,11 @@ describe("sign-ins at once", () => {
     await answer(0, session);
     const { accountId, deviceKey } = session;
     await prismaAccessStore(prisma).cutOff({ accountId, deviceKey, removedAt: now, requestId: "" });
-    let transactions = 0;
-    const transaction: Postgres["transaction"] = (...work) => {
-      transactions += 1;
-      return postgres.transaction(...work);
-    };
-    const store = postgresChallengeStore({ ...postgres, transaction });
+    const { store, transactions } = countingStore();
     const data = await challengeFor(session);
     const copies = await Promise.allSettled(times(50, () => store.succeed(data, again(session), "")));
     for (const copy of copies) expect(copy).toMatchObject({ reason: refused("PleaseRegisterKey") });
-    expect(transactions).toBe(0);
+    expect(transactions()).toBe(0);
   });
 
   it("of one device at two replicas leave one session, with an event for each that ended", async () => {
