@@ -29,6 +29,7 @@ import { decodeError, grpcCodeOf } from "./errors.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, requestIdFrom, TRACEPARENT } from "./metadata.ts";
 import type { RpcMetrics } from "./rpc-metrics.ts";
+import { feed, type Sink } from "./streams.ts";
 
 export interface RpcClientOptions {
   /**
@@ -323,31 +324,5 @@ async function* streaming(
     stream.cancel();
     release();
     options.metrics?.rpcClientStreams.inc(labelsOf(method, code));
-  }
-}
-
-interface Sink {
-  write(value: unknown): boolean;
-  end(): void;
-  on(event: string, listener: () => void): unknown;
-  destroyed: boolean;
-}
-
-/** Writes the requests of a bidirectional stream at the other side's pace. */
-async function feed(requests: AsyncIterable<unknown>, sink: Sink, cancel: () => void): Promise<void> {
-  let resume: (() => void) | undefined;
-  sink.on("drain", () => resume?.());
-  sink.on("close", () => resume?.());
-  try {
-    for await (const request of requests) {
-      if (sink.destroyed) return;
-      if (sink.write(request)) continue;
-      await new Promise<void>((resolve) => {
-        resume = resolve;
-      });
-    }
-    sink.end();
-  } catch {
-    cancel();
   }
 }
