@@ -12,11 +12,17 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
+/**
+ * Milliseconds between two samples of the event loop's delay; the dashboard of processes takes them off. Each
+ * wakes the process: with prom-client's 10 ms, an idle one spends a sixth of its processor time on them.
+ */
+const SAMPLE_MS = 100;
+
 /** Creates the metrics of one process. `defaults: false` leaves out those of Node itself (tests). */
 export function createMetrics(name: string, options: { defaults?: boolean } = {}): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ service: name });
-  if (options.defaults ?? true) collectDefaultMetrics({ register: registry });
+  if (options.defaults ?? true) collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: SAMPLE_MS });
   new Gauge({
     name: "countersign_build_info",
     help: "1 for the version that runs",
