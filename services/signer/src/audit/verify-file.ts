@@ -81,150 +81,202 @@ export async function verifyFile(
   options: VerifyOptions,
   before: Before,
 ): Promise<AuditReport> {
-  const problems: string[] = [];
-  const exported: SignedCheckpoint[] = [];
-  const seen = new Set<string>();
-  let begins: ArchiveStatement | undefined;
-  let until: number | undefined;
-  let known: KnownCheckpoints | undefined;
-  let chain: ChainCheck | undefined;
-  const starts = new Map<string, OpenHead>();
-  const ends: OpenHead[] = [];
+  const file = new FileCheck(options, before);
   const digest = createHash("sha256");
-  let [records, uncovered, lines, ended] = [0, 0, 0, false];
-
-  const lookAtCheckpoints = async (): Promise<void> => {
-    known ??= await verifyCheckpointsInTurns(
-      [{ name: "export", checkpoints: exported }, ...(options.elsewhere ?? [])],
-      options.keys,
-      { begins, until, closedBefore: before.closed },
-    );
-  };
-  // They come before all that needs them.
-  const verifiedCheckpoints = () => known!;
-  const lastTime = (): Date | undefined => known?.last?.time ?? begins?.time;
-  const reportProblem = (checked: ChainCheck, problem: string): void => {
-    if (problem === "") return;
-    problems.push(`chain ${checked.chainId}: ${problem}`);
-    checked.broken = true;
-  };
-
-  const begin = (line: string): void => {
-    const match = CHAIN.exec(line);
-    const signed = match && parseSignedLine(match[4]!);
-    if (!match || !signed) return void problems.push(`line ${lines} is unreadable`);
-    const [, chainId, size, headHash] = match as unknown as [string, string, string, string];
-    if (seen.has(chainId)) problems.push(`chain ${chainId} is there twice`);
-    seen.add(chainId);
-    const writer = readCertificate(signed, options.keys);
-    const { kept = Number.POSITIVE_INFINITY } = verifiedCheckpoints().restored.get(chainId) ?? {};
-    const archived = starts.get(chainId);
-    const covered = verifiedCheckpoints().heads.get(chainId) ?? [];
-    const heads = covered.filter((head) => head.size > (archived?.size ?? 0) && head.size <= kept);
-    const claimed = { chainId, headSize: Number(size), headHash, heads, lastTime: lastTime() };
-    chain = beginChain({ ...claimed, writer: writer ?? NO_WRITER }, archived);
-    // Of a chain without records, nothing is claimed.
-    if (!writer && chain.headSize > 0)
-      reportProblem(
-        chain,
-        signed.text === "" ? "its records are not signed" : "the audit key has not certified its writer",
-      );
-  };
-
-  const pass = (checked: ChainCheck, line: Buffer): void => {
-    records += 1;
-    if (!checked.broken) reportProblem(checked, takeRecord(checked, line));
-  };
-  const finish = (checked: ChainCheck): void => {
-    if (checked.broken) return;
-    const { chainId, sequence: size, previousHash: hash, tree } = checked;
-    const isClosed = verifiedCheckpoints().closed.has(chainId);
-    const restored = verifiedCheckpoints().restored.get(chainId);
-    for (const problem of endProblems(checked, isClosed, restored)) reportProblem(checked, problem);
-    if (restored || checked.broken) return;
-    uncovered += countUncovered(checked);
-    if (!isClosed && size > 0) ends.push({ chainId, size, hash, tree });
-  };
-
-  /** Takes the lines that say which part of the log this is. */
-  const takeRange = (text: string): boolean => {
-    const signed = text.startsWith(BEGIN) && !begins ? parseSignedLine(text.slice(BEGIN.length)) : undefined;
-    if (signed) {
-      begins = readArchive(signed, options.keys);
-      if (!begins) problems.push("the audit key has not signed the statement about the archive before");
-      for (const head of begins?.heads ?? []) starts.set(head.chainId, head);
-      return true;
-    }
-    const last = until === undefined && UNTIL.exec(text)?.[1];
-    if (last) until = Number(last);
-    return Boolean(last);
-  };
-
-  const take = (line: Buffer): void => {
-    lines += 1;
-    if (lines === 1) return;
-    if (ended) problems.push(`line ${lines} stands behind the end`);
-    else if (chain && isRecord(line)) pass(chain, line);
-    else {
-      const text = line.toString();
-      const batch = chain && BATCH.exec(text);
-      if (chain && batch) {
-        if (!chain.broken) reportProblem(chain, endBatch(chain, batch));
-        return;
-      }
-      if (chain) finish(chain);
-      chain = undefined;
-      if (text === "end") ended = true;
-      else if (text.startsWith("chain ")) begin(text);
-      else {
-        const signed = text.startsWith(CHECKPOINT) ? parseSignedLine(text.slice(CHECKPOINT.length)) : undefined;
-        if (signed && !known) exported.push(signed);
-        else if (known || exported.length > 0 || !takeRange(text)) problems.push(`line ${lines} is unreadable`);
-      }
-    }
-  };
-
-  async function* noted(): AsyncGenerator<Uint8Array> {
+  async function* digested(): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       digest.update(chunk);
       yield chunk;
     }
   }
-  for await (const some of splitLines(noted())) {
-    if (lines === 0 && some.length > 0 && some[0]!.toString() !== EXPORT_FORMAT)
-      return { ...NOTHING, problems: ["this is no export of an audit log"], sha256: "" };
-    for (const line of some) {
-      if (!known && isAfterCheckpoints(line)) await lookAtCheckpoints();
-      take(line);
+  let isFirst = true;
+  for await (const lines of splitLines(digested())) {
+    for (const line of lines) {
+      if (isFirst && line.toString() !== EXPORT_FORMAT)
+        return { ...NOTHING, problems: ["this is no export of an audit log"], sha256: "" };
+      isFirst = false;
+      if (file.needsCheckpoints(line)) await file.verifyCheckpoints();
+      file.take(line);
     }
   }
-  await lookAtCheckpoints();
-  if (chain) finish(chain);
-  if (!ended) problems.push("the export is cut off: its last line is not `end`");
-  const { problems: wrong, heads, closed, count, last, lastHash, restored } = verifiedCheckpoints();
-  for (const chainId of new Set([...heads.keys(), ...restored.keys()])) {
-    if (!seen.has(chainId) && restored.get(chainId)?.kept !== 0) problems.push(`chain ${chainId} is missing`);
+  return { ...(await file.report()), sha256: digest.digest("hex") };
+}
+
+/** Reads a file's lines in their order: format, range, checkpoints, then each chain with its records, end. */
+class FileCheck {
+  readonly #options: VerifyOptions;
+  readonly #before: Before;
+  readonly #problems: string[] = [];
+  #lines = 0;
+  #ended = false;
+
+  #begins: ArchiveStatement | undefined;
+  /** The checkpoint with which an archive ends. */
+  #until: number | undefined;
+  readonly #exported: SignedCheckpoint[] = [];
+  /** Verified before the first chain, since all chains are compared with them. */
+  #verified: KnownCheckpoints | undefined;
+
+  /** The chain whose records are read. */
+  #chain: ChainCheck | undefined;
+  readonly #seen = new Set<string>();
+  /** Where chains go on whose first records are in the archive before. */
+  readonly #starts = new Map<string, OpenHead>();
+  /** Where open chains end. */
+  readonly #ends: OpenHead[] = [];
+  #records = 0;
+  #uncovered = 0;
+
+  constructor(options: VerifyOptions, before: Before) {
+    this.#options = options;
+    this.#before = before;
   }
-  const losses = [...restored.values()].flatMap(({ chainId, size, kept, statement }) =>
-    kept < size ? [{ chainId, first: kept + 1, last: size, statement }] : [],
-  );
-  if (until !== undefined && last?.sequence !== until)
-    problems.push(`the archive does not end with checkpoint ${until}`);
-  if (until !== undefined && uncovered > 0)
-    problems.push(`${uncovered} records are behind checkpoint ${until}, with which the archive ends`);
-  for (const chainId of closed) before.closed.add(chainId);
-  for (const chainId of seen) before.chains.add(chainId);
-  const open = ends.sort((a, b) => (a.chainId < b.chainId ? -1 : 1));
-  return {
-    problems: [...wrong, ...problems],
-    records,
-    chains: seen.size,
-    checkpoints: count,
-    uncovered,
-    until: lastTime(),
-    losses,
-    begins,
-    end: until === undefined || !last ? undefined : { sequence: until, hash: lastHash, time: last.time, heads: open },
-    sha256: digest.digest("hex"),
-  };
+
+  /** Whether the checkpoints have to be verified before this line is taken. */
+  needsCheckpoints(line: Buffer): boolean {
+    return !this.#verified && isAfterCheckpoints(line);
+  }
+
+  async verifyCheckpoints(): Promise<void> {
+    const { keys, elsewhere = [] } = this.#options;
+    this.#verified ??= await verifyCheckpointsInTurns(
+      [{ name: "export", checkpoints: this.#exported }, ...elsewhere],
+      keys,
+      { begins: this.#begins, until: this.#until, closedBefore: this.#before.closed },
+    );
+  }
+
+  take(line: Buffer): void {
+    this.#lines += 1;
+    if (this.#lines === 1) return;
+    if (this.#ended) this.#problems.push(`line ${this.#lines} stands behind the end`);
+    else if (this.#chain && isRecord(line)) this.#takeRecord(this.#chain, line);
+    else this.#takeText(line.toString());
+  }
+
+  #takeText(text: string): void {
+    const batch = this.#chain && BATCH.exec(text);
+    if (this.#chain && batch) {
+      if (!this.#chain.broken) this.#reportProblem(this.#chain, endBatch(this.#chain, batch));
+      return;
+    }
+    if (this.#chain) this.#endChain(this.#chain);
+    this.#chain = undefined;
+    if (text === "end") this.#ended = true;
+    else if (text.startsWith("chain ")) this.#beginChain(text);
+    else if (!this.#takeCheckpoint(text) && !this.#takeRange(text)) this.#reportLine();
+  }
+
+  #takeCheckpoint(text: string): boolean {
+    const signed = text.startsWith(CHECKPOINT) ? parseSignedLine(text.slice(CHECKPOINT.length)) : undefined;
+    if (!signed || this.#verified) return false;
+    this.#exported.push(signed);
+    return true;
+  }
+
+  /** Takes the lines that say which part of the log this is; they come before the checkpoints. */
+  #takeRange(text: string): boolean {
+    if (this.#verified || this.#exported.length > 0) return false;
+    const signed = text.startsWith(BEGIN) && !this.#begins ? parseSignedLine(text.slice(BEGIN.length)) : undefined;
+    if (signed) {
+      this.#begins = readArchive(signed, this.#options.keys);
+      if (!this.#begins) this.#problems.push("the audit key has not signed the statement about the archive before");
+      for (const head of this.#begins?.heads ?? []) this.#starts.set(head.chainId, head);
+      return true;
+    }
+    const last = this.#until === undefined && UNTIL.exec(text)?.[1];
+    if (last) this.#until = Number(last);
+    return Boolean(last);
+  }
+
+  #beginChain(line: string): void {
+    const match = CHAIN.exec(line);
+    const signed = match && parseSignedLine(match[4]!);
+    if (!match || !signed) return void this.#reportLine();
+    const [, chainId, size, headHash] = match as unknown as [string, string, string, string];
+    if (this.#seen.has(chainId)) this.#problems.push(`chain ${chainId} is there twice`);
+    this.#seen.add(chainId);
+    const writer = readCertificate(signed, this.#options.keys);
+    const verified = this.#checkpoints();
+    const { kept = Number.POSITIVE_INFINITY } = verified.restored.get(chainId) ?? {};
+    const archived = this.#starts.get(chainId);
+    const covered = verified.heads.get(chainId) ?? [];
+    const heads = covered.filter((head) => head.size > (archived?.size ?? 0) && head.size <= kept);
+    const claimed = { chainId, headSize: Number(size), headHash, heads, lastTime: this.#lastTime() };
+    this.#chain = beginChain({ ...claimed, writer: writer ?? NO_WRITER }, archived);
+    // Of a chain without records, nothing is claimed.
+    if (!writer && this.#chain.headSize > 0)
+      this.#reportProblem(
+        this.#chain,
+        signed.text === "" ? "its records are not signed" : "the audit key has not certified its writer",
+      );
+  }
+
+  #takeRecord(chain: ChainCheck, line: Buffer): void {
+    this.#records += 1;
+    if (!chain.broken) this.#reportProblem(chain, takeRecord(chain, line));
+  }
+
+  #endChain(chain: ChainCheck): void {
+    if (chain.broken) return;
+    const { chainId, sequence: size, previousHash: hash, tree } = chain;
+    const isClosed = this.#checkpoints().closed.has(chainId);
+    const restored = this.#checkpoints().restored.get(chainId);
+    for (const problem of endProblems(chain, isClosed, restored)) this.#reportProblem(chain, problem);
+    if (restored || chain.broken) return;
+    this.#uncovered += countUncovered(chain);
+    if (!isClosed && size > 0) this.#ends.push({ chainId, size, hash, tree });
+  }
+
+  /** Ends the file. Returns what was found, without the file's hash. */
+  async report(): Promise<Omit<AuditReport, "sha256">> {
+    await this.verifyCheckpoints();
+    if (this.#chain) this.#endChain(this.#chain);
+    const { problems, heads, closed, count, last, lastHash, restored } = this.#checkpoints();
+    const until = this.#until;
+    if (!this.#ended) this.#problems.push("the export is cut off: its last line is not `end`");
+    for (const chainId of new Set([...heads.keys(), ...restored.keys()])) {
+      if (!this.#seen.has(chainId) && restored.get(chainId)?.kept !== 0)
+        this.#problems.push(`chain ${chainId} is missing`);
+    }
+    if (until !== undefined && last?.sequence !== until)
+      this.#problems.push(`the archive does not end with checkpoint ${until}`);
+    if (until !== undefined && this.#uncovered > 0)
+      this.#problems.push(`${this.#uncovered} records are behind checkpoint ${until}, with which the archive ends`);
+    for (const chainId of closed) this.#before.closed.add(chainId);
+    for (const chainId of this.#seen) this.#before.chains.add(chainId);
+    const open = this.#ends.sort((a, b) => (a.chainId < b.chainId ? -1 : 1));
+    return {
+      problems: [...problems, ...this.#problems],
+      records: this.#records,
+      chains: this.#seen.size,
+      checkpoints: count,
+      uncovered: this.#uncovered,
+      until: this.#lastTime(),
+      losses: [...restored.values()].flatMap(({ chainId, size, kept, statement }) =>
+        kept < size ? [{ chainId, first: kept + 1, last: size, statement }] : [],
+      ),
+      begins: this.#begins,
+      end: until === undefined || !last ? undefined : { sequence: until, hash: lastHash, time: last.time, heads: open },
+    };
+  }
+
+  /** The verified checkpoints: they come before all that asks for them. */
+  #checkpoints(): KnownCheckpoints {
+    return this.#verified!;
+  }
+
+  #lastTime(): Date | undefined {
+    return this.#verified?.last?.time ?? this.#begins?.time;
+  }
+
+  #reportLine(): void {
+    this.#problems.push(`line ${this.#lines} is unreadable`);
+  }
+
+  #reportProblem(chain: ChainCheck, problem: string): void {
+    if (problem === "") return;
+    this.#problems.push(`chain ${chain.chainId}: ${problem}`);
+    chain.broken = true;
+  }
 }
