@@ -10,8 +10,11 @@ export const requestsList = adminCommand({
   usage: "requests list",
   about: "Lists the requests that wait for another person, who has 24 hours.",
   async run({ services, reason, show }) {
+    // A service that does not answer does not hide the requests at the others.
     const lists = await Promise.allSettled(DECIDING.map((service) => services[service].listRequests({ reason })));
     const requests = lists.flatMap((list) => (list.status === "fulfilled" ? list.value.requests : []));
+    const failed = lists.find((list) => list.status === "rejected");
+    if (failed !== undefined && requests.length === 0) throw failed.reason;
     // Whole: the one who approves decides by the reason and the arguments.
     show(requests, () =>
       requests.flatMap(({ id, at, person, command, accountId, argumentsJson, reason: why }) =>
@@ -22,8 +25,7 @@ export const requestsList = adminCommand({
         ].map(neutralize),
       ),
     );
-    // A service that does not answer does not hide the requests at the others.
-    for (const list of lists) if (list.status === "rejected") throw list.reason;
+    if (failed !== undefined) throw failed.reason;
   },
 });
 
@@ -49,14 +51,19 @@ export const requestsReject = actCommand({
   arguments: ["requestId"],
   async act({ auth, signer }, request) {
     const rejection = { ...request, approve: false };
+    const atAuth = async () => (await auth.decideRequest({ ...rejection, accountId: "" })).outcome;
+    const atSigner = async () => {
+      for await (const { actionId } of signer.decideRequest({ ...rejection, sha256: "" }))
+        return { actionId, details: ["rejected"] };
+      return undefined;
+    };
+    // Only one of them knows the request, and the other one may be away.
     try {
-      return (await auth.decideRequest({ ...rejection, accountId: "" })).outcome;
+      return await Promise.any([atAuth(), atSigner()]);
     } catch (error) {
-      if (!isAppError(error, "AdminRequestNotFound")) throw error;
+      const { errors } = error as AggregateError;
+      throw errors.find((each) => !isAppError(each, "AdminRequestNotFound")) ?? errors[0];
     }
-    for await (const { actionId } of signer.decideRequest({ ...rejection, sha256: "" }))
-      return { actionId, details: ["rejected"] };
-    return undefined;
   },
 });
 

@@ -20,6 +20,10 @@ describe.each([0, 1, 499, 500, 999])("a server's time %i ms after a full second"
   });
 });
 
+it("a text that is no time never comes", () => {
+  expect(new CorrectedClock(() => availableAt).until("soon")).toBe(Number.POSITIVE_INFINITY);
+});
+
 it("without an answer of the server, the time is the device's; a header that is no date changes nothing", () => {
   const clock = new CorrectedClock(() => availableAt - 2_000);
   clock.note(null);

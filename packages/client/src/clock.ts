@@ -11,8 +11,9 @@ export interface ServerClock {
    */
   now(): number;
   /**
-   * Returns the milliseconds until a time that the server gave, such as `availableAt`; 0 once it has surely
-   * come, up to a second after it.
+   * Returns the milliseconds until a time that the server gave, such as `availableAt`; 0 once it has come.
+   * Never too early; late by at most a second and what the last answer took. Before the first answer, and
+   * after this device's clock was set, that clock decides. Infinity for a text that is no time.
    * @example setTimeout(() => show("Now it is possible"), client.clock.until(timeLock.availableAt));
    */
   until(time: string): number;
@@ -24,7 +25,10 @@ export interface ServerClock {
  */
 export class CorrectedClock implements ServerClock {
   readonly #local: () => number;
-  /** The server's time is this device's and so much more, or up to a second later. */
+  /**
+   * Milliseconds by which the server's clock is ahead, or less: by up to a second, and by the time that the
+   * answer took.
+   */
   #offset: number | undefined;
 
   constructor(local: () => number) {
@@ -46,6 +50,7 @@ export class CorrectedClock implements ServerClock {
   }
 
   until(time: string): number {
-    return Math.max(0, Date.parse(time) - this.#local() - (this.#offset ?? 0)) || 0;
+    const at = Date.parse(time);
+    return Number.isNaN(at) ? Number.POSITIVE_INFINITY : Math.max(0, at - this.#local() - (this.#offset ?? 0));
   }
 }

@@ -59,8 +59,8 @@ export class ApiTransport {
 
   async #sendOnce<Answer>(request: ApiRequest, timeoutMs: number): Promise<Answer> {
     const { method, path, body, accessToken, headers = {} } = request;
-    const send = (signal: AbortSignal) =>
-      this.#fetch(this.#baseUrl + path, {
+    const send = async (signal: AbortSignal) => {
+      const response = await this.#fetch(this.#baseUrl + path, {
         method,
         headers: {
           accept: "application/json",
@@ -71,9 +71,12 @@ export class ApiTransport {
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal,
       });
+      // Before the body, which may take long.
+      this.#clock.note(response.headers.get("date"));
+      return response;
+    };
     const { response, text } = await fetchText(timeoutMs, request.signal, send);
     const { status, headers: answered } = response;
-    this.#clock.note(answered.get("date"));
     if (!response.ok) throw await toProblemError({ status, headers: answered, json: async () => JSON.parse(text) });
     return (status === 204 ? undefined : JSON.parse(text)) as Answer;
   }

@@ -274,6 +274,21 @@ describe("a wrong clock", () => {
   const serverTime = Date.parse("2026-11-23T12:00:00Z");
   const date = { date: new Date(serverTime).toUTCString() };
 
+  it("is corrected when an answer begins, before its slow body", async () => {
+    let local = serverTime;
+    const fetch = async () => {
+      const response = new Response('{"devices":[]}', { headers: date });
+      const text = async () => {
+        local += 5_000;
+        return '{"devices":[]}';
+      };
+      return Object.assign(response, { text });
+    };
+    const { client } = setUp({ credentials, now: () => local, fetch });
+    await client.devices();
+    expect(client.clock.until(new Date(serverTime + 5_000).toISOString())).toBe(0);
+  });
+
   it.each([-DAY_MS, DAY_MS])("of %i ms does not change when tokens expire and time locks end", async (offset) => {
     const exp = serverTime / 1_000 + 60;
     let local = serverTime + offset;

@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import {
   AppError,
   activeTrace,
@@ -29,7 +30,7 @@ import { decodeError, grpcCodeOf } from "./errors.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, requestIdFrom, TRACEPARENT } from "./metadata.ts";
 import type { RpcMetrics } from "./rpc-metrics.ts";
-import { feed, type Sink } from "./streams.ts";
+import { feed } from "./streams.ts";
 
 export interface RpcClientOptions {
   /**
@@ -309,7 +310,7 @@ async function* streaming(
   for (const signal of signals) signal.addEventListener("abort", cancel, { once: true });
   // The iteration below reports errors; without its own listener, an early one would end the process.
   stream.on("error", () => undefined);
-  if (method.requestStream) void feed(input as AsyncIterable<unknown>, stream as unknown as Sink, cancel);
+  if (method.requestStream) void feed(input as AsyncIterable<unknown>, stream as unknown as Writable, cancel);
   let code: number = status.CANCELLED;
   // A rate sees the first end only if the series was there before.
   options.metrics?.rpcClientStreams.inc(labelsOf(method, status.OK), 0);

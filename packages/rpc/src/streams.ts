@@ -33,27 +33,12 @@ export async function pump<T>(source: AsyncIterable<T>, sink: Writable, signal: 
   }
 }
 
-/** The writing half of a client's stream of grpc-js. */
-export interface Sink {
-  write(value: unknown): boolean;
-  end(): void;
-  on(event: string, listener: () => void): unknown;
-  destroyed: boolean;
-}
-
-/** Writes the requests of a bidirectional stream at the other side's pace. */
-export async function feed(requests: AsyncIterable<unknown>, sink: Sink, cancel: () => void): Promise<void> {
-  let resume: (() => void) | undefined;
-  sink.on("drain", () => resume?.());
-  sink.on("close", () => resume?.());
+/** Writes the requests of a bidirectional stream at the other side's pace, until either side ends. */
+export async function feed(requests: AsyncIterable<unknown>, sink: Writable, cancel: () => void): Promise<void> {
+  const closed = new AbortController();
+  sink.on("close", () => closed.abort());
   try {
-    for await (const request of requests) {
-      if (sink.destroyed) return;
-      if (sink.write(request)) continue;
-      await new Promise<void>((resolve) => {
-        resume = resolve;
-      });
-    }
+    await pump(requests, sink, closed.signal);
     sink.end();
   } catch {
     cancel();

@@ -13,7 +13,7 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 };
 
 /**
- * Milliseconds between two samples of the event loop's delay; the dashboard of processes takes them off. Each
+ * Milliseconds between two samples of the event loop's lag; the dashboard of processes takes them off. Each
  * wakes the process: with prom-client's 10 ms, an idle one spends a sixth of its processor time on them.
  */
 const SAMPLE_MS = 100;

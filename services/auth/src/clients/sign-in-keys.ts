@@ -27,7 +27,7 @@ export function findSignInKey(keys: RpcClient<KeysService>): FindSignInKey {
   };
 }
 
-/** key.v1.Keys/FindSignInKeys, whose answers nobody needs. Uses that cannot be reported are lost. */
+/** Reports uses by key.v1.Keys/FindSignInKeys, which records `usedAt`. Those it does not get are lost. */
 export function recordKeyUse(keys: RpcClient<KeysService>, logger: Logger): RecordKeyUse {
   const call = async (queries: readonly SignInKeyQuery[]): Promise<undefined[]> => {
     try {

@@ -27,27 +27,20 @@ beforeEach(() => {
 async function challengeFor({ accountId, accountKey, app, authTime }: Session): Promise<string> {
   const data = uuidv4().replaceAll("-", "");
   const expiresAt = new Date(now.getTime() + 1000);
-  const challenge: Challenge = {
-    ...{
-      data,
-      type: "device-key",
-      accountId,
-      chainName: "c",
-      app,
-      signer: accountKey,
-      key: undefined,
-      authTime,
-      expiresAt,
-    },
+  const of: Pick<Challenge, "accountId" | "app" | "signer" | "authTime"> = {
+    accountId,
+    app,
+    signer: accountKey,
+    authTime,
   };
-  await replicas[0]!.insert(challenge);
+  await replicas[0]!.insert({ ...of, data, type: "device-key", chainName: "c", key: undefined, expiresAt });
   return data;
 }
 const answer = async (replica: number, session: Session) =>
   replicas[replica]!.succeed(await challengeFor(session), session, "");
 /** Returns a further session of the same device. */
-const again = ({ accountId, deviceKey, accountKey }: Session): Session =>
-  someSession({ accountId, deviceKey, accountKey });
+const again = ({ accountId, deviceKey, accountKey }: Session, change: Partial<Session> = {}): Session =>
+  someSession({ accountId, deviceKey, accountKey, ...change });
 const live = (accountId: string) => prisma.session.findMany({ where: { accountId, endedAt: null } });
 
 /** Returns a store of challenges, and how many transactions it has begun. */
@@ -92,6 +85,53 @@ describe("sign-ins at once", () => {
     const copies = await Promise.allSettled(times(50, () => store.succeed(data, again(session), "")));
     for (const copy of copies) expect(copy).toMatchObject({ reason: refused("PleaseRegisterKey") });
     expect(transactions()).toBe(0);
+  });
+
+  it("that are copies of an answer with an old counter wait for no lock either", async () => {
+    const session = someSession();
+    const counter = { key: session.accountKey, signCount: 7 };
+    await replicas[0]!.succeed(await challengeFor(session), session, "", counter);
+    const { store, transactions } = countingStore();
+    const data = await challengeFor(session);
+    const copies = await Promise.allSettled(times(50, () => store.succeed(data, again(session), "", counter)));
+    for (const copy of copies) expect(copy).toMatchObject({ reason: refused("InvalidSignature") });
+    expect(transactions()).toBe(0);
+  });
+
+  it("of one account with several answers and their copies wait for no lock", async () => {
+    const session = someSession();
+    await answer(0, session);
+    const { store, transactions } = countingStore();
+    const [first, second] = [await challengeFor(session), await challengeFor(session)];
+    const answers = [first, ...times(50, () => second)].map((data) => store.succeed(data, again(session), ""));
+    expect((await Promise.all(answers)).filter(Boolean)).toHaveLength(2);
+    expect(transactions()).toBe(0);
+  });
+
+  it("that are the account's first wait once for all of them", async () => {
+    const session = someSession();
+    const { store, transactions } = countingStore();
+    const data = await challengeFor(session);
+    const copies = times(50, () => store.succeed(data, again(session), ""));
+    expect((await Promise.all(copies)).filter(Boolean)).toHaveLength(1);
+    expect(transactions()).toBe(1);
+  });
+
+  it("with a device key that is not blocked are not refused with a copy whose device key is", async () => {
+    const session = someSession();
+    await answer(0, session);
+    const { accountId } = session;
+    const { algorithm, publicKey } = someSession().deviceKey;
+    await prisma.blockedKey.create({ data: { accountId, algorithm, publicKey, until: null } });
+    const data = await challengeFor(session);
+    const outcomes = await Promise.allSettled([
+      replicas[0]!.succeed(data, again(session, { deviceKey: { algorithm, publicKey } }), ""),
+      replicas[0]!.succeed(data, again(session), ""),
+    ]);
+    expect(outcomes).toEqual([
+      { status: "rejected", reason: refused("PleaseRegisterKey") },
+      { status: "fulfilled", value: true },
+    ]);
   });
 
   it("of one device at two replicas leave one session, with an event for each that ended", async () => {
@@ -163,7 +203,7 @@ it("events of sign-ins and refreshes that share a transaction are in the traces 
   const sessions = times(20, () => someSession());
   await Promise.all(sessions.map((session) => answer(0, session)));
   const challenges = await Promise.all(sessions.map(challengeFor));
-  const later = sessions.map(again);
+  const later = sessions.map((session) => again(session));
   const sessionStore = postgresSessionStore(prisma, postgres);
   const traces = new Map(sessions.map(({ accountId }) => [accountId, newTrace()]));
   await withTraces(async (inTrace) => {
@@ -213,7 +253,15 @@ describe("a sign-in", () => {
     expect(await replicas[1]!.succeed(data[4]!, again(passkey!), "", { ...counter, signCount: 8 })).toBe(true);
   });
 
-  it("does not wait for an account that another transaction has locked", async () => {
+  it("whose key was read earlier does not end the session that it replaces before that began", async () => {
+    const later = someSession({ createdAt: new Date(now.getTime() + 600) });
+    await answer(0, later);
+    await answer(0, again(later, { createdAt: now }));
+    const { createdAt, endedAt } = await prisma.session.findUniqueOrThrow({ where: { id: later.id } });
+    expect(endedAt).toEqual(createdAt);
+  });
+
+  it("does not wait for an account that another transaction has locked, of which 30 answers wait", async () => {
     const [held, free] = [someSession(), someSession()];
     for (const session of [held, free]) await answer(0, session);
     const data = await Promise.all([held, free].map(challengeFor));
@@ -225,15 +273,19 @@ describe("a sign-in", () => {
       await unlock.promise;
     });
     await isLocked.promise;
-    let begun = false;
-    const waiting = replicas[0]!.succeed(data[0]!, again(held), "").finally(() => {
-      begun = true;
+    let begun = 0;
+    const waiting = times(30, async () => {
+      const isFirst = await replicas[0]!.succeed(data[0]!, again(held), "");
+      begun += 1;
+      return isFirst;
     });
     expect(await replicas[0]!.succeed(data[1]!, again(free), "")).toBe(true);
-    expect(begun).toBe(false);
+    // A later batch has connections left as well.
+    expect(await answer(0, again(free))).toBe(true);
+    expect(begun).toBe(0);
     unlock.resolve();
     await holder;
-    expect(await waiting).toBe(true);
+    expect((await Promise.all(waiting)).filter(Boolean)).toHaveLength(1);
   });
 
   it("reads the rows of its own account only, also where the tables were small when it was planned", async () => {

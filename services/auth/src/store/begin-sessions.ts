@@ -1,5 +1,4 @@
-import { AppError, activeTrace, type TraceParent } from "@countersign/core";
-import { samePublicKey } from "@countersign/keys";
+import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { createShardBatcher, type Postgres, type Queries, sql } from "@countersign/postgres";
 import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
 import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
@@ -61,7 +60,7 @@ function toMember({ session, challenge, counter, ...request }: SessionStart): ob
 }
 
 /**
- * Begins sessions of different accounts. Leaves out accounts that another transaction has locked, and those
+ * Begins sessions, one after the other. Leaves out accounts that another transaction has locked, and those
  * without a row of `account_access` yet. See the last migration of `begin_each_session`.
  */
 async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
@@ -71,46 +70,34 @@ async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<
   return new Map(rows.map(({ session_id, outcome }) => [session_id, outcome]));
 }
 
-/**
- * Begins one session with its event, and ends the live session that the same device has of the same app.
- * Waits for the account's lock.
- */
-async function beginAlone(tx: Queries, start: SessionStart): Promise<SessionOutcome> {
-  await lockAccess(tx, start.session.accountId);
-  // Never left out: this transaction has the lock.
-  return (await beginFree(tx, [start])).get(start.session.id)!;
+/** Begins sessions of one account as soon as it has the account's lock. */
+async function beginLocked(tx: Queries, starts: readonly SessionStart[]): Promise<SessionOutcome[]> {
+  await lockAccess(tx, starts[0]!.session.accountId);
+  const outcomes = await beginFree(tx, starts);
+  // None is left out: this transaction has the lock.
+  return starts.map(({ session }) => outcomes.get(session.id)!);
 }
 
 /** Begins a session that answers no challenge. Errors: PleaseRegisterKey where it is blocked. */
 export async function beginSessionIn(tx: Queries, session: Session, requestId: string): Promise<void> {
-  if ((await beginAlone(tx, { session, requestId, trace: activeTrace() })) === "blocked")
-    throw new AppError("PleaseRegisterKey");
+  const [outcome] = await beginLocked(tx, [{ session, requestId, trace: activeTrace() }]);
+  if (outcome === "blocked") throw new AppError("PleaseRegisterKey");
 }
 
 /**
- * Returns a function that begins sessions: those that arrive while a statement runs share the next one. A
- * second session of an account, and one whose account is locked, begin in transactions of their own, so that
- * nobody waits for another account's lock.
+ * Returns a function that begins sessions: those that arrive while a statement runs share the next one.
+ * Sessions of an account that another transaction has locked share a transaction that waits for the lock:
+ * nobody waits for another account's lock, and waiting takes one connection for each account.
  */
 export function sessionBeginner(postgres: Postgres): (start: Omit<SessionStart, "trace">) => Promise<SessionOutcome> {
-  const alone = (start: SessionStart) => postgres.transaction((tx) => beginAlone(tx, start));
   const accountOf = ({ session }: SessionStart) => session.accountId;
+  const beginLater = createBatcher((starts: readonly SessionStart[]) =>
+    postgres.transaction((tx) => beginLocked(tx, starts)),
+  );
   const begin = async (starts: readonly SessionStart[]): Promise<(SessionOutcome | Promise<SessionOutcome>)[]> => {
-    // A map keeps the last entry of a key: of the reversed list, the first session of each account.
-    const first = new Map(starts.toReversed().map((start) => [start.session.accountId, start]));
-    const outcomes = await beginFree(postgres, [...first.values()]);
-    /** Returns what another start of the batch says about this one: copies of an answer wait for no lock. */
-    const outcomeOfCopy = ({ session, challenge }: SessionStart): SessionOutcome | undefined => {
-      const before = first.get(session.accountId)!;
-      if (challenge === undefined || challenge !== before.challenge) return undefined;
-      const outcome = outcomes.get(before.session.id);
-      if (outcome === "begun" || outcome === "used") return "used";
-      // Another passkey of the account may answer the same challenge.
-      const isSameKey = samePublicKey(session.accountKey, before.session.accountKey);
-      return outcome === "blocked" && isSameKey ? outcome : undefined;
-    };
+    const outcomes = await beginFree(postgres, starts);
     // A promise for an account that was left out: its caller waits for the lock, the batch does not.
-    return starts.map((start) => outcomes.get(start.session.id) ?? outcomeOfCopy(start) ?? alone(start));
+    return starts.map((start) => outcomes.get(start.session.id) ?? beginLater(start, accountOf(start)));
   };
   const together = createShardBatcher(postgres, accountOf, begin);
   return async (start) => together({ ...start, trace: activeTrace() });

@@ -19,7 +19,7 @@ describe("challenges", () => {
         chainName: "c",
         app,
         signer: undefined,
-        key: authTime && key,
+        key: authTime && { ...key, readAt: authTime },
         authTime,
         expiresAt: new Date(now.getTime() + 1000),
       };

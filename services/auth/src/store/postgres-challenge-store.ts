@@ -13,7 +13,7 @@ interface Row {
   type: string;
   signer_algorithm: PublicKey["algorithm"] | null;
   signer: string | null;
-  key: SignInKey | null;
+  key: (SignInKey & { readAt: string }) | null;
   auth_time: Date | null;
   expires_at: Date;
 }
@@ -40,7 +40,7 @@ const toChallenge = (row: Row): Challenge => ({
   chainName: row.chain_name,
   app: { appId: row.app_id, appName: row.app_name },
   signer: row.signer_algorithm && row.signer ? { algorithm: row.signer_algorithm, publicKey: row.signer } : undefined,
-  key: row.key ?? undefined,
+  key: row.key ? { ...row.key, readAt: new Date(row.key.readAt) } : undefined,
   authTime: row.auth_time ?? undefined,
   expiresAt: row.expires_at,
 });

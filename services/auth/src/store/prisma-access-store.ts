@@ -71,7 +71,7 @@ export async function endAllSessions(
   return endSessions(queriesIn(tx), ends, leaves ? [left] : []);
 }
 
-/** A session is dated when its key was read. The clocks of key and auth differ by less. */
+/** A session is dated when its key was read, by auth's clock, a revocation by key's. They differ by less. */
 const SKEW_MS = 60_000;
 
 /** Returns live sessions in the order in which transactions lock them. */

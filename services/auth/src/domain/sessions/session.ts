@@ -58,18 +58,18 @@ export type EndCause =
   | "account-left"
   | "administrator";
 
-/** Returns a session that begins now. */
+/** Returns a new session. `createdAt`: when its key was read, perhaps a moment ago. */
 export function beginSession(
   start: Pick<Session, "id" | "refreshId" | "accountId" | "app" | "deviceKey" | "accountKey" | "authTime">,
-  now: Date,
+  createdAt: Date,
   scope: SessionScope = "full",
 ): Session {
   const sessionMs = scope === "full" ? SESSION_MS : RECOVERY_SESSION_MS;
-  const after = (ms: number) => new Date(now.getTime() + Math.min(ms, sessionMs));
+  const after = (ms: number) => new Date(createdAt.getTime() + Math.min(ms, sessionMs));
   return {
     ...start,
-    createdAt: now,
-    lastUsedAt: now,
+    createdAt,
+    lastUsedAt: createdAt,
     expiresAt: after(sessionMs),
     refreshExpiresAt: after(REFRESH_TOKEN_MS),
     previousRefreshId: undefined,

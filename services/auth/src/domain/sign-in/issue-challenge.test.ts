@@ -100,7 +100,7 @@ describe("a challenge", () => {
       chainName: CHAIN,
       app: { appId: "demo" },
       signer: device,
-      key: registered[0],
+      key: { ...registered[0], readAt: new Date("2026-11-21T10:00:00Z") },
       authTime,
       expiresAt: new Date("2026-11-21T10:05:00Z"),
     });

@@ -85,6 +85,7 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
 
   return async ({ login, chainName, answerer }: IssueChallenge): Promise<Challenge> => {
     requireChainAndKey(options.chains, chainName);
+    // Before the key is read, so that a revocation meanwhile is later.
     const now = clock.now();
     const { accountId, profile } = await findAccount(login, answerer);
     if (!accountId) throw new AppError("PleaseRegisterKey");
@@ -97,7 +98,7 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
       chainName,
       app: profile?.app ?? { appId: "development", appName: "Development" },
       signer,
-      key: signer && key,
+      key: signer && key && { ...key, readAt: now },
       authTime: profile?.authTime,
       expiresAt: new Date(now.getTime() + CHALLENGE_MS),
     };

@@ -14,8 +14,8 @@ export interface Challenge {
   readonly app: App;
   /** Absent: any passkey of the account. */
   readonly signer: PublicKey | undefined;
-  /** The signer's registration when the challenge was issued. */
-  readonly key: SignInKey | undefined;
+  /** The signer's registration, and when it was read. */
+  readonly key: (SignInKey & { readonly readAt: Date }) | undefined;
   readonly authTime: Date | undefined;
   readonly expiresAt: Date;
 }

@@ -119,7 +119,7 @@ describe("an answer to a challenge", () => {
   });
 
   it("that comes within a second needs no second look at the key, whose use is recorded", async () => {
-    challenge = { ...challenge, key: { ...key, deviceKey: other.publicKey } };
+    challenge = { ...challenge, key: { ...key, deviceKey: other.publicKey, readAt: clock.now() } };
     clock.advance(999);
     await respond();
     const createdAt = new Date("2026-11-21T10:00:00Z");
@@ -128,7 +128,7 @@ describe("an answer to a challenge", () => {
   });
 
   it.each([1000, -1000])("that comes %i ms later is of the key as it is then", async (ms) => {
-    challenge = { ...challenge, key: { ...key, deviceKey: other.publicKey } };
+    challenge = { ...challenge, key: { ...key, deviceKey: other.publicKey, readAt: clock.now() } };
     clock.advance(ms);
     await respond();
     expect(sessions).toMatchObject([{ deviceKey: device.publicKey, createdAt: clock.now() }]);
@@ -136,14 +136,14 @@ describe("an answer to a challenge", () => {
   });
 
   it("of a key that was blocked meanwhile opens none, also within the second", async () => {
-    challenge = { ...challenge, key };
+    challenge = { ...challenge, key: { ...key, readAt: clock.now() } };
     blocked = [device.publicKey];
     await expect(respond()).rejects.toEqual(refused("PleaseRegisterKey"));
     expect(sessions).toEqual([]);
   });
 
   it.each([0, 1000])("of a key that was blocked meanwhile counts towards the five, %i ms later", async (ms) => {
-    challenge = { ...challenge, key };
+    challenge = { ...challenge, key: { ...key, readAt: clock.now() } };
     clock.advance(ms);
     blocked = [device.publicKey];
     for (let i = 0; i < 5; i += 1) await expect(respond()).rejects.toEqual(refused("PleaseRegisterKey"));

@@ -2,7 +2,6 @@ import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/c
 import { type Assertion, hexToBytes, type PasskeySettings, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
-import { CHALLENGE_MS } from "./issue-challenge.ts";
 import { findAsserted } from "./passkeys.ts";
 import type {
   Challenge,
@@ -15,11 +14,11 @@ import type {
 } from "./ports.ts";
 
 /**
- * How long after it was issued the challenge's own copy of the key is good. A key that is revoked meanwhile
+ * How long after it was read the challenge's own copy of the key is good. A key that is revoked meanwhile
  * keeps no session: `succeed` refuses keys that auth has blocked, and the event of the revocation, which may
  * be late, ends the sessions whose key was read before.
  */
-const KEY_MS = 1_000;
+const KEY_COPY_MS = 1_000;
 
 /** The answer to a challenge, by its type. */
 export type Answer =
@@ -92,25 +91,25 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
   }
 
   /** Returns the registration of the key that answered, and when it was read. Errors: PleaseRegisterKey. */
-  async function findKey(challenge: Challenge, key: PublicKey): Promise<{ found: SignInKey; readAt: Date }> {
-    const { accountId, chainName, expiresAt } = challenge;
+  async function findKey({ accountId, chainName, key: copy }: Challenge, key: PublicKey) {
     const now = clock.now();
-    const issuedAt = new Date(expiresAt.getTime() - CHALLENGE_MS);
-    if (!challenge.key || Math.abs(now.getTime() - issuedAt.getTime()) >= KEY_MS)
-      return { found: await options.findSignInKey(accountId, chainName, key, now), readAt: now };
-    options.recordKeyUse(accountId, chainName, key, now);
-    return { found: challenge.key, readAt: issuedAt };
+    // The clock of the replica that read it may be ahead.
+    if (copy && Math.abs(now.getTime() - copy.readAt.getTime()) < KEY_COPY_MS) {
+      options.recordKeyUse(accountId, chainName, key, now);
+      return copy;
+    }
+    // Dated before the question, so that a revocation meanwhile is later.
+    return { ...(await options.findSignInKey(accountId, chainName, key, now)), readAt: now };
   }
 
   /** Checks the answer and opens the session. */
   async function open<Account>(challenge: Challenge, { answer, requestId, findAccount }: RespondChallenge<Account>) {
     const { key, counter } = await findAnswerer(challenge, answer);
     const { data, accountId, chainName, app, authTime } = challenge;
-    const [{ found, readAt }, account] = await Promise.all([
+    const [{ accountKey, deviceKey, origin, readAt }, account] = await Promise.all([
       findKey(challenge, key),
       findAccount(accountId, chainName),
     ]);
-    const { accountKey, deviceKey, origin } = found;
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       readAt,
@@ -128,10 +127,11 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     if (clock.now() >= challenge.expiresAt) throw new AppError("ChallengeExpired");
     if (answer.type !== challenge.type) throw new AppError("ChallengeTypeMismatch");
     const { session, origin, account } = await open(challenge, command).catch(async (error: unknown) => {
-      // Of wrong answers that come at once, five are answered so. One of a key that is gone is wrong as well.
+      // An answer of a key that is gone is wrong as well.
       const isWrong = isAppError(error, "InvalidSignature", "PleaseRegisterKey");
-      const isOneTooMany = isWrong && !(await challenges.countWrongAnswer(data));
-      throw isOneTooMany ? new AppError("UnknownChallenge") : error;
+      // Of wrong answers that come at once, five are refused as such.
+      if (isWrong && !(await challenges.countWrongAnswer(data))) throw new AppError("UnknownChallenge");
+      throw error;
     });
     const { accountId, accountKey } = session;
     const { chainName } = challenge;

@@ -100,10 +100,9 @@ export const finishTwoFactor = ({ signIns, requests, enroll, clock, limitPolls, 
     await markFinished(signIn, context);
 
     const { app, accountKey, deviceKey, authTime, chainName } = signIn;
-    const session = beginSession(
-      { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
-      now,
-    );
+    const start = { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime };
+    // Dated when its key was registered: the event of a revocation since, which may be late, ends it.
+    const session = { ...beginSession(start, signIn.enrolledAt ?? now), lastUsedAt: now };
     if (!(await signIns.finish(signIn.id, session, now, requestId))) throw new AppError("TwoFactorAuthFinished");
     return { accountId, chainName, transaction: sealed.transaction, credentials: await issue(session) };
   };
