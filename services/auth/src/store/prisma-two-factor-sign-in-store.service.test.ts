@@ -194,25 +194,6 @@ it("a freeze keeps new devices out until it is lifted, and known ones not", asyn
   expect(await store.finish(signIn.id, sessionOf(signIn), now, "")).toBe(true);
 });
 
-it("a key that was revoked before its device finished keeps no session, though the event comes late", async () => {
-  const store = prismaTwoFactorSignInStore(prisma);
-  const world = twoFactorWorld({ store });
-  const annsId = world.account("ann");
-  const { id } = (await world.ask()).opened;
-  world.seal(id);
-  await world.approved(annsId, id);
-  const { accountKey } = (await store.find(annsId, id))!;
-  world.clock.advance(1_000);
-  const revokedAt = world.clock.now();
-  world.clock.advance(3 * 60_000);
-  await world.finish(await world.tokenOf(annsId, id), id);
-  const [session] = await prisma.session.findMany({ where: { accountId: annsId } });
-  // Its access token begins now, which decides whether services learn that the session has ended.
-  expect(session).toMatchObject({ endedAt: null, lastUsedAt: world.clock.now() });
-  await prismaAccessStore(prisma).endRevoked({ accountId: annsId, accountKey, revokedAt, requestId: "" });
-  expect(await prisma.session.count({ where: { accountId: annsId, endedAt: null } })).toBe(0);
-});
-
 it("polling is let through once a second for each request", async () => {
   const postgres = openPostgres(database.url, { connections: 2 });
   try {

@@ -4,6 +4,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import type { LoginProfile } from "../domain/login.ts";
 import type { Session } from "../domain/sessions/session.ts";
+import type { FindSignInKey } from "../domain/sign-in/ports.ts";
 import { enrollApproved, enrollDevice } from "../domain/two-factor/enroll-device.ts";
 import { finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
 import { type RequestTwoFactor, requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
@@ -202,6 +203,12 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     app: { appId: "demo", appName: "Demo" },
     authTime: new Date("2026-11-20T09:59:00Z"),
   });
+  const findSignInKey: FindSignInKey = async (_accountId, _chainName, key) => {
+    if (failing.keys) throw failing.keys;
+    if (registered.some((each) => samePublicKey(each, key)))
+      return { type: "device", accountKey: key, deviceKey: key, origin: "sign-up" };
+    throw new AppError("PleaseRegisterKey");
+  };
   const ask = requestTwoFactor<{ id: string }>({
     verifyLogin: async ({ token }) => profileOf(token),
     async requireAttestation(operation, appId, { login }) {
@@ -215,12 +222,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     },
     signIns,
     requests,
-    async findSignInKey(_accountId, _chainName, key) {
-      if (failing.keys) throw failing.keys;
-      if (registered.some((each) => samePublicKey(each, key)))
-        return { type: "device", accountKey: key, deviceKey: key, origin: "sign-up" };
-      throw new AppError("PleaseRegisterKey");
-    },
+    findSignInKey,
     hasLeft: async () => store.left,
     chains: new Set(["flow-emulator"]),
     passkeys: { relyingPartiesOf: (appId: string) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
@@ -232,6 +234,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     signIns,
     requests: { ...requests, finish: (...args) => crashing("markFinished", () => requests.finish(...args)) },
     enroll,
+    findSignInKey,
     clock,
     limitPolls: async () => {
       polls += 1;

@@ -71,6 +71,24 @@ describe("letting a new device in", () => {
     expect(world.store.sessions).toEqual([]);
   });
 
+  it("opens nothing for a key that was revoked since it was registered", async () => {
+    world.seal(id);
+    await world.approved(accountId, id);
+    world.registered.length = 0;
+    await expect(finish()).rejects.toEqual(refused("PleaseRegisterKey"));
+    expect(world.store.sessions).toEqual([]);
+  });
+
+  it("dates the session before its key was read: the event of a later revocation ends it", async () => {
+    world.seal(id);
+    await world.approved(accountId, id);
+    world.clock.advance(3 * 60_000);
+    const readAt = world.clock.now();
+    world.requests.beforeFinish = async () => world.clock.advance(2_000);
+    await finish();
+    expect(world.store.sessions).toMatchObject([{ createdAt: readAt }]);
+  });
+
   it("says when to retry", async () => {
     await expect(finish()).rejects.toMatchObject({ reason: "TwoFactorAuthPending", retryAfterSeconds: 1 });
     expect(world.polls()).toBe(1);

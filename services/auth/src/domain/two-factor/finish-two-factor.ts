@@ -8,6 +8,7 @@ import {
   type VerifiedToken,
 } from "@countersign/core";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
+import type { FindSignInKey } from "../sign-in/ports.ts";
 import type { StepContext } from "../sign-up/sign-up-saga.ts";
 import type { EnrollDevice } from "./enroll-device.ts";
 import type {
@@ -32,6 +33,7 @@ export interface FinishTwoFactorOptions {
   readonly signIns: Pick<TwoFactorSignInStore, "find" | "finish">;
   readonly requests: Pick<TwoFactorRequests<unknown>, "describe" | "finish">;
   readonly enroll: EnrollDevice;
+  readonly findSignInKey: FindSignInKey;
   readonly clock: Clock;
   /** Allows one call a second for each request. Errors: RateLimited. */
   limitPolls(twoFactorId: string): Promise<void>;
@@ -65,7 +67,9 @@ const endOf = ({ status }: Enrollment): AppError | undefined => {
  * Crash: before that commit, a retry goes through again; after it, the device signs in by challenge.
  * Race: `finishedAt` is set once; the second call is TwoFactorAuthFinished.
  */
-export const finishTwoFactor = ({ signIns, requests, enroll, clock, limitPolls, issue }: FinishTwoFactorOptions) => {
+export const finishTwoFactor = (options: FinishTwoFactorOptions) => {
+  const { signIns, requests, enroll, findSignInKey, clock, limitPolls, issue } = options;
+
   async function markFinished(signIn: TwoFactorSignIn, context: StepContext) {
     try {
       await requests.finish(signIn.accountId, signIn.id, context);
@@ -97,12 +101,16 @@ export const finishTwoFactor = ({ signIns, requests, enroll, clock, limitPolls, 
     const { status, sealed } = enrollment;
     if (status === "pending" || !sealed) throw new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
     await enroll(signIn, enrollment, context);
+    const { app, accountKey, deviceKey, authTime, chainName } = signIn;
+    // As in a sign-in: a revocation is refused here, or its event, however late, ends the session.
+    const readAt = clock.now();
+    await findSignInKey(accountId, chainName, accountKey);
     await markFinished(signIn, context);
 
-    const { app, accountKey, deviceKey, authTime, chainName } = signIn;
-    const start = { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime };
-    // Dated when its key was registered: the event of a revocation since, which may be late, ends it.
-    const session = { ...beginSession(start, signIn.enrolledAt ?? now), lastUsedAt: now };
+    const session = beginSession(
+      { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
+      readAt,
+    );
     if (!(await signIns.finish(signIn.id, session, now, requestId))) throw new AppError("TwoFactorAuthFinished");
     return { accountId, chainName, transaction: sealed.transaction, credentials: await issue(session) };
   };
