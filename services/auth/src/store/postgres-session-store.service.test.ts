@@ -107,6 +107,21 @@ describe("sessions", () => {
     expect(await store.update(someSession(), () => ({ result: "live" }), now, "")).toBeUndefined();
   });
 
+  it("copies of a refresh of a session that has ended take two transactions together", async () => {
+    const session = someSession();
+    await sessions().begin(session, "");
+    await sessions().end(session.accountId, { id: session.id }, "signed-out", now, "");
+    let transactions = 0;
+    const transaction: typeof postgres.transaction = (...work) => {
+      transactions += 1;
+      return postgres.transaction(...work);
+    };
+    const store = postgresSessionStore(prisma, { ...postgres, transaction });
+    const copies = times(50, () => store.update(session, () => ({ result: "updated" }), now, ""));
+    expect(new Set(await Promise.all(copies))).toEqual(new Set([undefined]));
+    expect(transactions).toBe(2);
+  });
+
   it("reuse ends the session, once, for everybody", async () => {
     const session = someSession();
     await sessions().begin(session, "");

@@ -1,4 +1,4 @@
-import { activeTrace, type TraceParent } from "@countersign/core";
+import { activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { createShardBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import type { EndCause, Session, SessionRequest, SessionStore } from "../domain/sessions/session.ts";
 import { beginSessionIn, ENDED_MS, lockAccess } from "./begin-sessions.ts";
@@ -110,21 +110,24 @@ async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): P
 
 /**
  * Returns a function that updates live sessions: updates that arrive while a transaction runs share the next
- * one. Where the session is locked, the update waits for it in a transaction of its own.
+ * one. Updates of a session that is locked, or has ended, share a transaction that waits for it.
  */
 function sessionUpdater(postgres: Postgres): (update: SessionUpdate) => Promise<unknown> {
-  const alone = (update: SessionUpdate) =>
+  const updateLater = createBatcher((updates: readonly SessionUpdate[]) =>
     postgres.transaction(async (tx) => {
+      const { accountId, id } = updates[0]!;
       await tx.execute(sql`
-        SELECT FROM session WHERE account_id = ${update.accountId}::uuid AND id = ${update.id}::uuid FOR UPDATE`);
-      return (await updateSessions(tx, [update])).get(update);
-    });
+        SELECT FROM session WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid FOR UPDATE`);
+      const results = await updateSessions(tx, updates);
+      return updates.map((update) => results.get(update));
+    }),
+  );
   return createShardBatcher(
     postgres,
     ({ accountId }: SessionUpdate) => accountId,
     async (updates): Promise<unknown[]> => {
       const results = await postgres.transaction((tx) => updateSessions(tx, updates));
-      return updates.map((update) => (results.has(update) ? results.get(update) : alone(update)));
+      return updates.map((update) => (results.has(update) ? results.get(update) : updateLater(update, update.id)));
     },
   );
 }
