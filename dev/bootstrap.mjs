@@ -1,7 +1,7 @@
 // Entry of every npm script. Plain JavaScript for Node 20: installs what is missing, then runs
 // dev/src/main.ts with the Node 24 that the lockfile pins.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -25,7 +25,36 @@ function dependenciesInstalled() {
   });
 }
 
+/** Returns whether this process holds the lock now; one that has ended no longer holds it. */
+function takeLock(lock) {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (error.code !== "EEXIST") throw error;
+  }
+  try {
+    process.kill(Number(readFileSync(lock, "utf8")), 0);
+  } catch (error) {
+    if (error.code === "ESRCH") rmSync(lock, { force: true });
+  }
+  return false;
+}
+
+/** Installs what is missing, one command at a time: two at once would destroy each other's work. */
 function install() {
+  const lock = join(root, ".local/install.pid");
+  mkdirSync(dirname(lock), { recursive: true });
+  for (let waits = 0; !takeLock(lock); waits += 1) {
+    if (waits === 0) console.log("another command installs the dependencies; waiting for it …");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+  }
+  const isDone = dependenciesInstalled() || runNpm();
+  rmSync(lock, { force: true });
+  if (!isDone) fail("`npm ci` failed (above): check the network and the npm registry, then run it again.");
+}
+
+function runNpm() {
   console.log("installing dependencies (npm ci), about a minute the first time …");
   // npm runs us as a script: its own entry is in the environment. Without it, the npm on the path.
   const npm = process.env.npm_execpath;
@@ -35,8 +64,7 @@ function install() {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
   });
-  if (error || status !== 0)
-    fail("`npm ci` failed (above): check the network and the npm registry, then run it again.");
+  return !error && status === 0;
 }
 
 /** Runs the program under Node 24 and passes signals and its exit code on. */

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { reportFailure } from "@countersign/build/fail.ts";
 import { postgresHome } from "@countersign/local-stack/postgres.ts";
 import { startStack } from "@countersign/local-stack/stack.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
-import { command, runCommand } from "@countersign/runtime/command.ts";
+import { command, runCommand, UsageError } from "@countersign/runtime/command.ts";
 import { accountMe } from "./cases/account-me.ts";
 import type { Bench, Case, Row } from "./cases/case.ts";
 import { paymaster } from "./cases/paymaster.ts";
@@ -49,6 +49,8 @@ const POLICY = {
   budgets: { account: PLENTY, app: PLENTY, service: PLENTY, backend: PLENTY },
 };
 
+const loadAtStart = loadavg()[0]!;
+
 /** The options of a run, as text. */
 interface Options {
   readonly seconds: string;
@@ -69,26 +71,19 @@ async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
     const scale = { [`${name.toUpperCase()}_LIMIT_SCALE`]: "1000000" };
     return name === "signer" ? { ...scale, SIGNER_POLICY_FILE: policyFile } : scale;
   };
-  const running = await startStack({
-    stateDir,
-    freePorts: true,
-    throwAway: false,
-    extraEnvironment,
-    say: console.error,
-  });
-  return {
-    stack: running.stack,
-    async stop() {
-      await running.stop();
-      for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
-    },
+  let running: Awaited<ReturnType<typeof startStack>> | undefined;
+  const stop = async (): Promise<void> => {
+    await running?.stop();
+    for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
   };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.once(signal, () => void stop().finally(() => process.exit(130)));
+  }
+  running = await startStack({ stateDir, freePorts: true, throwAway: false, extraEnvironment, say: console.error });
+  return { stack: running.stack, stop };
 }
 
-async function bench(stack: Stack, values: Options, wanted: readonly string[]): Promise<void> {
-  const chosen = wanted.length === 0 ? Object.keys(cases) : wanted;
-  for (const name of chosen)
-    if (!Object.hasOwn(allCases, name)) throw new Error(`no case ${name}: ${Object.keys(allCases)}`);
+async function bench(stack: Stack, values: Options, chosen: readonly string[]): Promise<void> {
   const services = Object.entries(stack.processes).filter(([name]) => Object.hasOwn(MEMORY_GOALS, name));
   const idle = new Map(services.map(([name, { pid }]) => [name, residentMiB(pid)]));
 
@@ -118,6 +113,9 @@ async function bench(stack: Stack, values: Options, wanted: readonly string[]): 
     ...(MEMORY_GOALS[name] === undefined ? {} : { goal: MEMORY_GOALS[name] }),
   }));
   console.log([resultTable(judged), cpuTable(judged), memoryTable(memory)].join("\n\n"));
+  if (loadAtStart > 1)
+    console.log(`\nThe machine was busy before (load average ${loadAtStart.toFixed(1)}): these figures say little.`);
+  console.log(`\nwritten to ${values.json}; docs/performance.md explains the rows`);
   const machine = { processors: cpus().length, model: cpus()[0]?.model ?? "", node: process.version };
   const result = { time: new Date().toISOString(), machine, options: values, rows: judged, memory };
   mkdirSync(join(values.json, ".."), { recursive: true });
@@ -139,12 +137,21 @@ const benchCommand = command({
   },
   positionals: true,
   async run({ values, positionals }) {
+    const chosen = positionals.length === 0 ? Object.keys(cases) : positionals;
+    const unknown = chosen.find((name) => !Object.hasOwn(allCases, name));
+    if (unknown !== undefined) throw new UsageError(this.usage, `no case ${unknown}`);
+    for (const name of ["seconds", "warm-up", "connections"] as const) {
+      if (!(Number(values[name]) > 0))
+        throw new UsageError(this.usage, `--${name}: ${values[name]} is no number above 0`);
+    }
     if (values.stack !== undefined) {
-      return bench(JSON.parse(readFileSync(values.stack, "utf8")) as Stack, values, positionals);
+      if (!existsSync(values.stack))
+        throw new UsageError(this.usage, `no stack is running: ${values.stack} is not there`);
+      return bench(JSON.parse(readFileSync(values.stack, "utf8")) as Stack, values, chosen);
     }
     const { stack, stop } = await ownStack();
     try {
-      await bench(stack, values, positionals);
+      await bench(stack, values, chosen);
     } finally {
       await stop();
     }

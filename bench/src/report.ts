@@ -45,10 +45,11 @@ function table(header: string[], lines: string[][]): string {
 
 /** Returns the table of rates, latencies and goals. */
 export function resultTable(rows: readonly ReportedRow[]): string {
+  const floors = new Set(rows.map(({ floor }) => floor));
   return table(
     ["", "/s", "p50 ms", "p99 ms", "errors", "of floor", "goal", ""],
     rows.map((row) => [
-      row.name,
+      floors.has(row.name) ? `${row.name} (floor)` : row.name,
       number(row.measured.perSecond),
       number(row.measured.p50, 1),
       number(row.measured.p99, 1),

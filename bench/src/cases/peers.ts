@@ -94,7 +94,7 @@ async function besideBetterAuth(bench: Bench, directory: string, started: Child[
   await Promise.all(bench.residents.map(({ client, login }) => client.signIn({ login, chainName })));
   return [
     { name: "better-auth: sign-in by signature", ...theirs },
-    { name: "Countersign: challenge + respond", ...ours, floor: "better-auth: sign-in by signature" },
+    { name: "Countersign: sign-in (challenge + respond)", ...ours, floor: "better-auth: sign-in by signature" },
   ];
 }
 

@@ -37,7 +37,7 @@ async function measureFloor(bench: Bench, rate: number) {
   floor.stop();
   return [
     { name: "bare express, two requests", ...full },
-    { name: "bare express, two requests, at that half load", ...atRate },
+    { name: "bare express, two requests, half load of sign-in", ...atRate },
   ];
 }
 
@@ -56,8 +56,8 @@ export const signIn: Case = async (bench) => {
   // The clients' sessions were replaced; the next case needs clients that are signed in.
   await Promise.all(residents.map(({ client, login }) => client.signIn({ login, chainName })));
   return [
-    { name: "challenge + respond", ...ours, goalPerSecond: 1000 },
-    { name: "challenge + respond at half load", ...atHalf, goalP99: 25 },
+    { name: "sign-in (challenge + respond)", ...ours, goalPerSecond: 1000 },
+    { name: "sign-in (challenge + respond), half load", ...atHalf, goalP99: 25 },
     ...floor,
   ];
 };

@@ -7,8 +7,8 @@ import { withCpu } from "../with-cpu.ts";
 import type { Case, Row } from "./case.ts";
 import { measureFullLoad } from "./paymaster.ts";
 
-const FLOOR = "floor of the signer: express + coalesced stream";
-const UNARY_FLOOR = "floor of the signer: unary";
+const FLOOR = "coalesced stream, signing, 128 under way";
+const UNARY_FLOOR = "bare grpc-js unary, 128 under way";
 /** A record is durable after a disk flush; with few requests in flight, all of them would wait for it. */
 const IN_FLIGHT_PER_CONNECTION = 4;
 const WITH_AND_WITHOUT_ROUNDS = 3;
@@ -76,15 +76,20 @@ export const signer: Case = async (bench) => {
 
   for (const each of ["transaction", "paymaster"] as const satisfies Signer[]) {
     const goals = { floor: FLOOR, goal: 0.6 };
-    await measure(`${each}, gRPC stream`, () => overStream(stack, address, people, each, count), goals, true);
-    await measure(`${each}, gateway`, () => overHttp(stack.gateway, people, each, count), goals, true);
-    await measure(`${each}, gRPC unary`, () => overUnary(stack, people, each, count), { floor: UNARY_FLOOR }, false);
+    await measure(`${each} on a stream`, () => overStream(stack, address, people, each, count), goals, true);
+    await measure(
+      `${each} through the gateway, 128 under way`,
+      () => overHttp(stack.gateway, people, each, count),
+      goals,
+      true,
+    );
+    await measure(`${each}, unary`, () => overUnary(stack, people, each, count), { floor: UNARY_FLOOR }, false);
     await floors.measureAgain();
   }
   const unrepeated = await newMessagesOf(bench, NEW_PER_PERSON);
   const goals = { floor: FLOOR, goal: 0.6 };
   const asking = () => overStream(stack, address, unrepeated, "transaction", count);
-  await measure("transaction, gRPC stream, each a new one", asking, goals, false);
+  await measure("transaction on a stream, each a new one", asking, goals, false);
   rows.push(...(await withAndWithoutRecords()));
   await floors.measureAgain();
   return [floors.end(), ...rows];
@@ -105,11 +110,11 @@ export const signer: Case = async (bench) => {
     }
     charging.stop();
     idle.stop();
-    const name = "transaction, gRPC stream, without records";
+    const name = "transaction on a stream, without records";
     return [
       { name, measured: median(unkept) },
-      { name: "the same with them, by turns", measured: median(kept), floor: name, goal: 0.85 },
-      { name: "the same without limits, budgets and records: nothing is committed", measured: median(nothing) },
+      { name: "the same with records, by turns", measured: median(kept), floor: name, goal: 0.85 },
+      { name: "the same without limits, budgets and records", measured: median(nothing) },
     ];
   }
 };
