@@ -5,13 +5,18 @@ import { defaultStateDir } from "@countersign/build/paths.ts";
 import { isRunning } from "@countersign/local-stack/is-running.ts";
 import { postgresHome } from "@countersign/local-stack/postgres.ts";
 
-/** `npm run reset`: deletes accounts, chain, keys and certificates of the local stack. Tools stay built. */
-export async function reset(folder: string = defaultStateDir): Promise<void> {
-  const stateDir = resolve(folder);
-  const pidFile = join(stateDir, "supervisor.pid");
-  const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) : 0;
-  if (isRunning(pid)) throw new Failure(`the stack runs (pid ${pid}): stop it first.`);
-  rmSync(stateDir, { recursive: true, force: true });
-  rmSync(postgresHome(stateDir), { recursive: true, force: true });
+/**
+ * `npm run reset`: deletes accounts, chain, keys and certificates of the local stack, by default also of the
+ * one on Citus. Tools stay built.
+ */
+export async function reset(folder?: string): Promise<void> {
+  const stateDirs = folder === undefined ? [defaultStateDir, join(defaultStateDir, "citus")] : [resolve(folder)];
+  for (const stateDir of stateDirs) {
+    const pidFile = join(stateDir, "supervisor.pid");
+    const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) : 0;
+    if (isRunning(pid)) throw new Failure(`the stack of ${stateDir} runs (pid ${pid}): stop it first.`);
+  }
+  for (const path of stateDirs.flatMap((stateDir) => [stateDir, postgresHome(stateDir)]))
+    rmSync(path, { recursive: true, force: true });
   console.log("reset: the next start begins with an empty chain and empty databases");
 }

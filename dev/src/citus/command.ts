@@ -1,14 +1,18 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Failure } from "@countersign/build/fail.ts";
 import { prepareTests, runVitest } from "../test.ts";
-import { buildCitus, builtCitus } from "./build.ts";
+import { buildCitus, builtCitus, citusHome } from "./build.ts";
 
 type Run = (args: readonly string[]) => Promise<number>;
 
 const commands: Readonly<Record<string, Run>> = {
   async build(args) {
     const { values } = parseArgs({ args: [...args], options: { source: { type: "string" } } });
-    console.log(`Citus is in ${await buildCitus(values.source, console.log)}`);
+    const isBuilt = existsSync(join(citusHome(), "ready"));
+    const home = await buildCitus(values.source, console.log);
+    console.log(`Citus is in ${home}${isBuilt ? ": it was built before, and no source is read" : ""}`);
     return 0;
   },
 
@@ -29,6 +33,9 @@ const commands: Readonly<Record<string, Run>> = {
 /** `npm run citus -- <command>`: databases on Citus, a coordinator and two workers. See docs/scaling.md. */
 export async function citus([name = "", ...args]: readonly string[]): Promise<number> {
   const run = commands[name];
-  if (run === undefined) throw new Failure(`npm run citus -- ${Object.keys(commands).join(" | ")}`);
+  if (run === undefined)
+    throw new Failure(
+      `${name === "" ? "" : `no command ${name}; `}npm run citus -- ${Object.keys(commands).join(" | ")}`,
+    );
   return run(args);
 }

@@ -12,6 +12,7 @@ import { postgresHome, waitForAnswer } from "@countersign/local-stack/postgres.t
 import { executeSql } from "@countersign/migrations/execute-sql.ts";
 import { lockAccount, openPostgres, sql } from "@countersign/postgres";
 import pg from "pg";
+import { amountOf } from "./amount.ts";
 import { builtCitus } from "./build.ts";
 import { onTemporaryCitus } from "./temporary.ts";
 
@@ -94,7 +95,7 @@ async function startStandby(
  */
 export async function killNode(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { seconds: { type: "string", default: "60" } } });
-  const seconds = Number(values.seconds);
+  const seconds = amountOf(values.seconds, "seconds");
   return onTemporaryCitus(async (citus, stateDir) => {
     const standby = await startStandby(citus, stateDir);
     const key = openPostgres(citus.urlOf("key"), { connections: WRITERS, timeouts: { queryMs: 3_000 } });

@@ -6,6 +6,7 @@ import { postgresBlockedKeyStore } from "../../../services/auth/src/store/postgr
 import { postgresSessionStore } from "../../../services/auth/src/store/postgres-session-store.ts";
 import { PrismaClient as KeyPrisma } from "../../../services/key/src/store/generated/client.ts";
 import { postgresKeyStore } from "../../../services/key/src/store/postgres-key-store.ts";
+import { amountOf } from "./amount.ts";
 import { fill, SEED_SETTINGS } from "./seed.ts";
 import { seededId, seededKey } from "./seed-rows.ts";
 import { onTemporaryCitus, quantile } from "./temporary.ts";
@@ -69,7 +70,9 @@ function openStores(citus: Citus, size: number) {
 /** `latency 1e5 1e6 1e7`: a sign-in's reads and a refresh with so many accounts, of random ones. */
 export async function latency(args: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
-  const sizes = (positionals.length > 0 ? positionals : ["1e5", "1e6", "1e7"]).map(Number);
+  const sizes = (positionals.length > 0 ? positionals : ["1e5", "1e6", "1e7"]).map((size) =>
+    amountOf(size, "accounts"),
+  );
   return withSizes(sizes, async (all) => {
     const stores = all.map((citus, i) => openStores(citus, sizes[i]!));
     for (const { run } of stores) await run(WARM_UP);

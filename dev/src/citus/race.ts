@@ -7,6 +7,7 @@ import { lockAccess } from "../../../services/auth/src/store/begin-sessions.ts";
 import { postgresTokenStateStore } from "../../../services/auth/src/store/postgres-token-state-store.ts";
 import { writeTokenState } from "../../../services/auth/src/store/write-token-state.ts";
 import type { PageEnd } from "../../../services/auth/src/tokens/token-state-feed.ts";
+import { amountOf } from "./amount.ts";
 import { onTemporaryCitus, urlsOf } from "./temporary.ts";
 
 const WRITERS_PER_NODE = 4;
@@ -45,9 +46,10 @@ export async function race(args: readonly string[]): Promise<number> {
     "any-node": { type: "boolean", default: false },
   } as const;
   const { values } = parseArgs({ args: [...args], options });
+  const seconds = amountOf(values.seconds, "seconds");
   return onTemporaryCitus(async (citus) => {
     const urls = values["any-node"] ? urlsOf(citus, "auth") : urlsOf(citus, "auth").slice(0, 1);
-    const until = performance.now() + 1_000 * Number(values.seconds);
+    const until = performance.now() + 1_000 * seconds;
     const nodes = urls.map((url) => openPostgres(url, { connections: WRITERS_PER_NODE + LOCKERS_PER_NODE + 1 }));
     const readers = nodes.map(startReader);
     for (const { readOnce } of readers) await readOnce();

@@ -4,6 +4,7 @@ import { Failure } from "@countersign/build/fail.ts";
 import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { adminUrlOf, type Citus } from "@countersign/local-stack/citus.ts";
 import pg from "pg";
+import { amountOf } from "./amount.ts";
 import { MATERIALS, PLACED_BY, type PlacedBy, SEED_ROWS } from "./seed-rows.ts";
 import { onTemporaryCitus } from "./temporary.ts";
 
@@ -169,7 +170,7 @@ export async function fill(citus: Citus, count: number): Promise<{ seconds: numb
 /** `seed <accounts>`: fills a Citus of its own, and compares it with the goals. */
 export async function seed(args: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
-  const count = Number(positionals[0] ?? 1e6);
+  const count = amountOf(positionals[0] ?? "1e6", "accounts");
   return onTemporaryCitus(async (citus) => {
     const { seconds, bytes } = await fill(citus, count);
     // The goals of 10^7 accounts, in proportion for fewer.
