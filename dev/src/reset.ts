@@ -5,12 +5,16 @@ import { defaultStateDir } from "@countersign/build/paths.ts";
 import { isRunning } from "@countersign/local-stack/is-running.ts";
 import { postgresHome } from "@countersign/local-stack/postgres.ts";
 
+/** Returns the state directories to reset: the given one, or those of the stacks without and with Citus. */
+export const stateDirsOf = (folder?: string): string[] =>
+  folder === undefined ? [defaultStateDir, join(defaultStateDir, "citus")] : [resolve(folder)];
+
 /**
  * `npm run reset`: deletes accounts, chain, keys and certificates of the local stack, by default also of the
  * one on Citus. Tools stay built.
  */
 export async function reset(folder?: string): Promise<void> {
-  const stateDirs = folder === undefined ? [defaultStateDir, join(defaultStateDir, "citus")] : [resolve(folder)];
+  const stateDirs = stateDirsOf(folder);
   for (const stateDir of stateDirs) {
     const pidFile = join(stateDir, "supervisor.pid");
     const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) : 0;

@@ -1,8 +1,8 @@
-import { Failure } from "@countersign/build/fail.ts";
+import { UsageError } from "@countersign/runtime/command.ts";
 
-/** Returns the number of an argument. Errors: Failure where it is none above 0. */
-export function amountOf(text: string, unit: string): number {
+/** Returns the number of an argument. Error: UsageError where it is not a whole number above 0. */
+export function amountOf(usage: string, text: string, unit: string): number {
   const amount = Number(text);
-  if (amount > 0 && Number.isFinite(amount)) return amount;
-  throw new Failure(`${text} is no number of ${unit}.`);
+  if (amount > 0 && Number.isSafeInteger(amount)) return amount;
+  throw new UsageError(`citus -- ${usage}`, `${usage.split(" ")[0]}: \`${text}\` is no number of ${unit}`);
 }

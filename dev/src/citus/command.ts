@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Failure } from "@countersign/build/fail.ts";
+import { UsageError } from "@countersign/runtime/command.ts";
 import { prepareTests, runVitest } from "../test.ts";
 import { buildCitus, builtCitus, citusHome } from "./build.ts";
 
@@ -12,7 +12,8 @@ const commands: Readonly<Record<string, Run>> = {
     const { values } = parseArgs({ args: [...args], options: { source: { type: "string" } } });
     const isBuilt = existsSync(join(citusHome(), "ready"));
     const home = await buildCitus(values.source, console.log);
-    console.log(`Citus is in ${home}${isBuilt ? ": it was built before, and no source is read" : ""}`);
+    const unused = isBuilt && values.source !== undefined;
+    console.log(`Citus is in ${home}${unused ? ": it is built already (--source is not used)" : ""}`);
     return 0;
   },
 
@@ -32,10 +33,8 @@ const commands: Readonly<Record<string, Run>> = {
 
 /** `npm run citus -- <command>`: databases on Citus, a coordinator and two workers. See docs/scaling.md. */
 export async function citus([name = "", ...args]: readonly string[]): Promise<number> {
-  const run = commands[name];
+  const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (run === undefined)
-    throw new Failure(
-      `${name === "" ? "" : `no command ${name}; `}npm run citus -- ${Object.keys(commands).join(" | ")}`,
-    );
+    throw new UsageError(`citus -- ${Object.keys(commands).join(" | ")}`, name && `unknown command ${name}`);
   return run(args);
 }

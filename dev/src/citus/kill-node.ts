@@ -95,7 +95,7 @@ async function startStandby(
  */
 export async function killNode(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { seconds: { type: "string", default: "60" } } });
-  const seconds = amountOf(values.seconds, "seconds");
+  const seconds = amountOf("kill-node [--seconds <n>]", values.seconds, "seconds");
   return onTemporaryCitus(async (citus, stateDir) => {
     const standby = await startStandby(citus, stateDir);
     const key = openPostgres(citus.urlOf("key"), { connections: WRITERS, timeouts: { queryMs: 3_000 } });

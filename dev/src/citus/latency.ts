@@ -71,7 +71,7 @@ function openStores(citus: Citus, size: number) {
 export async function latency(args: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
   const sizes = (positionals.length > 0 ? positionals : ["1e5", "1e6", "1e7"]).map((size) =>
-    amountOf(size, "accounts"),
+    amountOf("latency <accounts>…", size, "accounts"),
   );
   return withSizes(sizes, async (all) => {
     const stores = all.map((citus, i) => openStores(citus, sizes[i]!));

@@ -46,7 +46,7 @@ export async function race(args: readonly string[]): Promise<number> {
     "any-node": { type: "boolean", default: false },
   } as const;
   const { values } = parseArgs({ args: [...args], options });
-  const seconds = amountOf(values.seconds, "seconds");
+  const seconds = amountOf("race [--seconds <n>] [--any-node]", values.seconds, "seconds");
   return onTemporaryCitus(async (citus) => {
     const urls = values["any-node"] ? urlsOf(citus, "auth") : urlsOf(citus, "auth").slice(0, 1);
     const until = performance.now() + 1_000 * seconds;

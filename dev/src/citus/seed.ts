@@ -170,7 +170,7 @@ export async function fill(citus: Citus, count: number): Promise<{ seconds: numb
 /** `seed <accounts>`: fills a Citus of its own, and compares it with the goals. */
 export async function seed(args: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
-  const count = amountOf(positionals[0] ?? "1e6", "accounts");
+  const count = amountOf("seed <accounts>", positionals[0] ?? "1e6", "accounts");
   return onTemporaryCitus(async (citus) => {
     const { seconds, bytes } = await fill(citus, count);
     // The goals of 10^7 accounts, in proportion for fewer.

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { citus } from "./command.ts";
+
+test.each([
+  [["nonsense"], "unknown command nonsense"],
+  [["toString"], "unknown command toString"],
+  [[], ""],
+])("%j is a wrong usage", async (args, reason) => {
+  const message = expect.stringMatching(/^citus -- build \| .*kill-node$/);
+  await expect(citus(args)).rejects.toMatchObject({ name: "UsageError", message, reason });
+});
