@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { openPostgres, type Postgres } from "@countersign/postgres";
-import { TokenStateEntries } from "@countersign/proto/auth/v1/token_state.ts";
 import { lockAccess } from "../../../services/auth/src/store/begin-sessions.ts";
 import { postgresTokenStateStore } from "../../../services/auth/src/store/postgres-token-state-store.ts";
 import { writeTokenState } from "../../../services/auth/src/store/write-token-state.ts";
+import { listEntries } from "../../../services/auth/src/testing/list-entries.ts";
 import type { PageEnd } from "../../../services/auth/src/tokens/token-state-feed.ts";
 import { amountOf } from "./amount.ts";
 import { onTemporaryCitus, urlsOf } from "./temporary.ts";
@@ -26,8 +26,7 @@ function startReader(postgres: Postgres) {
       let end: PageEnd | undefined;
       do {
         const page = await store.readPage(since, end);
-        const { endedSessions } = TokenStateEntries.decode(page.entries);
-        for (const id of endedSessions?.ids.split("\n") ?? []) seen.add(id);
+        for (const { endedSessionId } of listEntries(page.entries)) seen.add(endedSessionId!);
         end = page.end;
       } while (end !== undefined);
     }

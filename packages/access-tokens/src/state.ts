@@ -1,12 +1,10 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { type Clock, MAX_STATE_AGE_MS } from "@countersign/core";
-import type { KeyAlgorithm, PublicKey } from "@countersign/keys";
-import {
-  type TokenKey,
-  TokenStateEntries,
-  type TokenStateSubjects,
-  type WatchResponse,
-} from "@countersign/proto/auth/v1/token_state.ts";
+import type { PublicKey } from "@countersign/keys";
+import { type TokenKey, TokenStateEntries, type WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import { EntryTable } from "./entry-table.ts";
+import { packedOf } from "./entry-text.ts";
+import { type Entry, fromKeyId, KEY_ID_BYTES, pack, toKeyId, UUID_BYTES, unpack } from "./packed-entry.ts";
 
 /**
  * The state that access tokens are checked against: token keys, ended sessions, blocked keys, frozen
@@ -58,41 +56,21 @@ const KEEP_UNFROZEN_MS = 25 * 3_600_000;
 
 /** The entries in effect, with the end of each in milliseconds of the wall clock. */
 class Tables {
-  readonly sessions = new Map<string, number>();
-  /** By account, then by algorithm and key. */
-  readonly keys = new Map<string, Map<string, number>>();
-  readonly accounts = new Map<string, number>();
+  readonly sessions = new EntryTable();
+  readonly keys = new EntryTable(KEY_ID_BYTES);
+  readonly accounts = new EntryTable();
   /** When the last freeze of an account was lifted, in the same unit. */
-  readonly unfrozen = new Map<string, number>();
+  readonly unfrozen = new EntryTable();
   tokenKeys = new Map<string, KeyObject>();
 }
 
-/** As in the token state's entries. */
-const keyId = ({ algorithm, publicKey }: PublicKey): string => `${algorithm}/${publicKey}`;
-
-function fromKeyId(id: string): PublicKey {
-  const slash = id.indexOf("/");
-  return { algorithm: id.slice(0, slash) as KeyAlgorithm, publicKey: id.slice(slash + 1) };
-}
-
-function forEachSubject(subjects: TokenStateSubjects | undefined, put: (id: string, until: number) => void): void {
-  subjects?.ids.split("\n").forEach((id, i) => void put(id, subjects.until[i]!));
-}
-
 function enter(tables: Tables, entries: TokenStateEntries): void {
-  forEachSubject(entries.endedSessions, (id, until) => tables.sessions.set(id, until));
-  forEachSubject(entries.blockedKeys, (id, until) => {
-    const slash = id.indexOf("/");
-    const accountId = id.slice(0, slash);
-    const ofAccount = tables.keys.get(accountId);
-    if (ofAccount === undefined) tables.keys.set(accountId, new Map([[id.slice(slash + 1), until]]));
-    else ofAccount.set(id.slice(slash + 1), until);
-  });
-  forEachSubject(entries.frozenAccounts, (id, until) => tables.accounts.set(id, until));
-  forEachSubject(entries.unfrozenAccounts, (id, at) => {
-    tables.accounts.delete(id);
-    tables.unfrozen.set(id, at);
-  });
+  tables.sessions.add(packedOf(entries.endedSessions));
+  tables.keys.add(packedOf(entries.blockedKeys));
+  tables.accounts.add(packedOf(entries.frozenAccounts));
+  const unfrozen = packedOf(entries.unfrozenAccounts);
+  tables.unfrozen.add(unfrozen);
+  tables.accounts.add(pack(unpack(unfrozen, UUID_BYTES).map(({ id }) => ({ id, time: 0 }))));
 }
 
 function importKeys(keys: readonly TokenKey[], onProblem: (error: unknown) => void): Map<string, KeyObject> {
@@ -121,26 +99,13 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
   let resets = 0;
   let cursor = "";
 
-  const holds = (table: Map<string, number>, key: string): boolean => {
-    const until = table.get(key);
-    if (until === undefined) return false;
-    if (until > options.clock.now().getTime()) return true;
-    table.delete(key);
-    return false;
-  };
+  const isInEffect = ({ time }: Entry): boolean => time > options.clock.now().getTime();
+  const holds = (table: EntryTable, id: string): boolean => table.find(id).some(isInEffect);
 
   const sweep = () => {
     const now = options.clock.now().getTime();
-    for (const table of [tables.sessions, tables.accounts]) {
-      for (const [key, until] of table) if (until <= now) table.delete(key);
-    }
-    for (const [accountId, at] of tables.unfrozen) {
-      if (at + KEEP_UNFROZEN_MS <= now) tables.unfrozen.delete(accountId);
-    }
-    for (const [accountId, ofAccount] of tables.keys) {
-      for (const [key, until] of ofAccount) if (until <= now) ofAccount.delete(key);
-      if (ofAccount.size === 0) tables.keys.delete(accountId);
-    }
+    for (const table of [tables.sessions, tables.keys, tables.accounts]) table.removeUntil(now);
+    tables.unfrozen.removeUntil(now - KEEP_UNFROZEN_MS);
   };
   let messages = 0;
 
@@ -151,20 +116,17 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     keysVersion: () => version,
     resets: () => resets,
     isSessionEnded: (sessionId) => holds(tables.sessions, sessionId),
-    isKeyBlocked(accountId, key) {
-      const until = tables.keys.get(accountId)?.get(keyId(key));
-      return until !== undefined && until > options.clock.now().getTime();
-    },
-    blockedKeys(accountId) {
-      const ofAccount = tables.keys.get(accountId);
-      if (ofAccount === undefined) return [];
-      const now = options.clock.now().getTime();
-      return [...ofAccount].flatMap(([key, until]) => (until > now ? fromKeyId(key) : []));
-    },
+    isKeyBlocked: (accountId, key) =>
+      tables.keys.find(accountId).some((entry) => entry.id === toKeyId(accountId, key) && isInEffect(entry)),
+    blockedKeys: (accountId) =>
+      tables.keys
+        .find(accountId)
+        .filter(isInEffect)
+        .flatMap(({ id }) => fromKeyId(id) ?? []),
     isFrozen: (accountId) => holds(tables.accounts, accountId),
     unfrozenAt(accountId) {
-      const at = tables.unfrozen.get(accountId);
-      return at === undefined ? undefined : new Date(at);
+      const [entry] = tables.unfrozen.find(accountId);
+      return entry && new Date(entry.time);
     },
     // A replacement that has arrived in part is asked for again: changes alone would not complete it.
     cursor: () => (arriving === undefined ? cursor : ""),

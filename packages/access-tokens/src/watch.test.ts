@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { Logger } from "@countersign/core";
-import { MAX_STATE_AGE_MS } from "@countersign/core";
+import { MAX_STATE_AGE_MS, uuidv4 } from "@countersign/core";
 import type { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import type { RpcClient } from "@countersign/rpc";
@@ -115,7 +115,7 @@ describe("the watched token state", () => {
 
   it("waits for a state that arrives in many messages, and is not current before the last", async () => {
     last().send({ reset: true, tokenKeys });
-    for (const sessionId of ["a", "b", SESSION]) {
+    for (const sessionId of [uuidv4(), uuidv4(), SESSION]) {
       await pass(3000);
       last().send({ entries: ended(sessionId) });
     }

@@ -58,7 +58,10 @@ export function watchTokenState(
     restartTimer();
     try {
       const signal = AbortSignal.any([stop.signal, silence.signal]);
-      for await (const message of client.watch({ cursor: state.cursor() }, { signal, waitForReady: true })) {
+      for await (const message of client.watch(
+        { cursor: state.cursor(), packed: true },
+        { signal, waitForReady: true },
+      )) {
         state.apply(message);
         // Many entries take longer to arrive than a heartbeat. The state's age counts from complete messages.
         if (message.complete || message.entries.length > 0) restartTimer();

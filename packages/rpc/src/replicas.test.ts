@@ -165,7 +165,7 @@ test("a stream that waits for a replica begins soon after one has started; witho
   const tls = await authority.issue("gateway");
   const client = createRpcClient(TokenStateService, { address, tls, serverName: "auth", deadlineMs: 3_000 });
   const first = async (waitForReady: boolean) => {
-    for await (const { cursor } of client.watch({ cursor: "" }, { waitForReady })) return cursor;
+    for await (const { cursor } of client.watch({ cursor: "", packed: true }, { waitForReady })) return cursor;
   };
 
   await expect(first(false)).rejects.toMatchObject({ reason: "Unavailable" });

@@ -23,7 +23,14 @@ last AS (
   ORDER BY bucket DESC, position DESC, kind DESC, subject DESC LIMIT 1)
 SELECT list.*, to_json(last) AS end
 FROM last CROSS JOIN (
-  SELECT kind, active, count(*)::int AS count, string_agg(subject, E'\n') AS ids,
-    -- Milliseconds since 1970.
-    string_agg(coalesce((date_part('epoch', until) * 1000)::text, 'Infinity'), ',') AS until
+  -- Packed as auth.v1.TokenStateSubjects has it.
+  SELECT kind, active, count(*)::int AS count, encode(string_agg(
+      uuid_send(left(subject, 36)::uuid)
+        || CASE kind WHEN 'key' THEN decode(
+            -- An algorithm that is not known here is an error: string_agg would leave out NULL.
+            CASE split_part(subject, '/', 2)
+              WHEN 'ES256' THEN '01' WHEN 'ES256K' THEN '02' WHEN 'EdDSA' THEN '03' ELSE 'unknown' END
+              || rpad(split_part(subject, '/', 3), 128, '0'), 'hex')
+          ELSE '' END
+        || float8send(coalesce(date_part('epoch', until) * 1000, 'Infinity')), ''), 'base64') AS packed
   FROM page GROUP BY kind, active) AS list

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { PublicKey } from "@countersign/keys";
-import { TokenStateEntries, type TokenStateSubjects, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import { TokenStateEntries, TokenStateSubjects, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import { pack, toKeyId, uuidToHex } from "../packed-entry.ts";
 
 export const accountId = "019a0000-0000-7000-8000-000000000001";
 export const sessionId = "019a0000-0000-7000-8000-000000000002";
@@ -18,18 +19,17 @@ export interface Entry {
 
 /** Returns the entries with an id of this kind. A session or a key that is lifted has ended to matter. */
 function toSubjects(entries: readonly Entry[], idOf: (entry: Entry) => string | undefined) {
-  const found = entries.filter((entry) => idOf(entry) !== undefined);
-  if (found.length === 0) return undefined;
-  const untilOf = ({ active, until }: Entry) => until?.getTime() ?? (active ? Number.POSITIVE_INFINITY : 0);
-  return { ids: found.map(idOf).join("\n"), until: found.map(untilOf) } satisfies TokenStateSubjects;
+  const timeOf = ({ active, until }: Entry) => until?.getTime() ?? (active ? Number.POSITIVE_INFINITY : 0);
+  const found = entries.flatMap((entry) => {
+    const id = idOf(entry);
+    return id === undefined ? [] : { id: uuidToHex(id), time: timeOf(entry) };
+  });
+  return found.length === 0 ? undefined : TokenStateSubjects.create({ packed: pack(found) });
 }
 
 const toEntries = (entries: readonly Entry[]): TokenStateEntries => ({
   endedSessions: toSubjects(entries, ({ endedSessionId }) => endedSessionId),
-  blockedKeys: toSubjects(
-    entries,
-    ({ blockedKey: key }) => key && `${key.accountId}/${key.publicKey.algorithm}/${key.publicKey.publicKey}`,
-  ),
+  blockedKeys: toSubjects(entries, ({ blockedKey: key }) => key && toKeyId(key.accountId, key.publicKey)),
   frozenAccounts: toSubjects(entries, ({ active, frozenAccountId }) => (active ? frozenAccountId : undefined)),
   unfrozenAccounts: toSubjects(entries, ({ active, frozenAccountId }) => (active ? undefined : frozenAccountId)),
 });

@@ -7,7 +7,7 @@ type Watch = Handlers<TokenStateService>["watch"];
 
 interface TokenStateFeed {
   /** Yields what changed since the cursor, until the signal. */
-  watch(cursor: Parameters<Watch>[0]["cursor"], signal: AbortSignal): ReturnType<Watch>;
+  watch(request: Parameters<Watch>[0], signal: AbortSignal): ReturnType<Watch>;
 }
 
 /** Handles auth.v1.TokenState. A stream ends with its call, and when the process stops (`signal`). */
@@ -21,5 +21,5 @@ export const tokenStateHandlers = (
     return { publicKeys: (await blockedKeys(accountId)).map(publicKeyToProto) };
   },
 
-  watch: ({ cursor }, call) => feed.watch(cursor, AbortSignal.any([call.signal, signal])),
+  watch: (request, call) => feed.watch(request, AbortSignal.any([call.signal, signal])),
 });

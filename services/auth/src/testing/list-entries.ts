@@ -1,3 +1,4 @@
+import { entriesAsText } from "@countersign/access-tokens";
 import type { PublicKey } from "@countersign/keys";
 import { TokenStateEntries, type TokenStateSubjects } from "@countersign/proto/auth/v1/token_state.ts";
 
@@ -17,7 +18,7 @@ function toBlockedKey(subject: string) {
 
 /** Returns the entries of a message one by one. */
 export function listEntries(encoded: Buffer): Entry[] {
-  const entries = TokenStateEntries.decode(encoded);
+  const entries = entriesAsText(TokenStateEntries.decode(encoded));
   const list = (subjects: TokenStateSubjects | undefined, active: boolean, toSubject: (id: string) => Partial<Entry>) =>
     (subjects?.ids.split("\n") ?? []).map((id, i) => {
       const until = subjects!.until[i]!;

@@ -21,6 +21,10 @@ let stop: AbortController;
 let feed: ReturnType<typeof createTokenStateFeed>;
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
+/** A session's name is in the bytes of its id. */
+const idOf = (name: string) => Buffer.from(name.padEnd(16));
+const nameOf = (sessionId = "") => Buffer.from(sessionId.replaceAll("-", ""), "hex").toString().trimEnd();
+
 const write = (sessionId: string) => {
   written.push({ position: next, sessionId });
   next += 1n;
@@ -46,8 +50,10 @@ beforeEach(() => {
         const known = BigInt(after?.position ?? (since ?? "0").split(",")[0]!);
         const [first, second] = written.filter(({ position }) => position > known);
         if (!first) return { entries: Buffer.alloc(0) };
-        const ids = [first, ...(second ? [second] : [])].map(({ sessionId }) => sessionId);
-        const endedSessions = { ids: ids.join("\n"), until: ids.map(() => Number.POSITIVE_INFINITY) };
+        const until = Buffer.alloc(8);
+        until.writeDoubleBE(Number.POSITIVE_INFINITY);
+        const packed = [first, ...(second ? [second] : [])].flatMap(({ sessionId }) => [idOf(sessionId), until]);
+        const endedSessions = { packed: Buffer.concat(packed) };
         const entries = Buffer.from(TokenStateEntries.encode(TokenStateEntries.create({ endedSessions })).finish());
         return second
           ? { entries, end: { bucket: 0, position: Number(second.position), kind: "session", subject: "" } }
@@ -65,14 +71,16 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const sessionsOf = ({ entries }: WatchResponse) => listEntries(entries).map(({ endedSessionId }) => endedSessionId);
+const sessionsOf = ({ entries }: WatchResponse) =>
+  listEntries(entries).map(({ endedSessionId }) => nameOf(endedSessionId));
 
 /** A watcher with what it has received. */
 function watcher(cursor = "") {
   const received: WatchResponse[] = [];
   const end = new AbortController();
   const done = (async () => {
-    for await (const message of feed.watch(cursor, AbortSignal.any([end.signal, stop.signal]))) received.push(message);
+    const signal = AbortSignal.any([end.signal, stop.signal]);
+    for await (const message of feed.watch({ cursor, packed: true }, signal)) received.push(message);
   })();
   return {
     received,
@@ -200,6 +208,16 @@ it("completes no part of a whole state with changes, where commits were lost and
   expect(sessions()).toEqual(["one", "two", "three", "four"]);
 });
 
+it("sends text to a watcher of the version before", async () => {
+  write("one");
+  const old = feed.watch({ cursor: "", packed: false }, stop.signal);
+  const first = old.next();
+  await pass(50);
+  const { endedSessions } = TokenStateEntries.decode(((await first).value as WatchResponse).entries);
+  expect(nameOf(endedSessions!.ids)).toBe("one");
+  expect(endedSessions).toMatchObject({ until: [Number.POSITIVE_INFINITY], packed: Buffer.alloc(0) });
+});
+
 it("says of an empty state that it is the whole one, also where it took longer to read than a heartbeat", async () => {
   pageMs = 1_500;
   const { received } = watcher(`${positions()}.0`);
@@ -209,7 +227,7 @@ it("says of an empty state that it is the whole one, also where it took longer t
 });
 
 it("gives a watcher that is slower than the reader all that it lacks", async () => {
-  const slow = feed.watch("", stop.signal);
+  const slow = feed.watch({ cursor: "", packed: true }, stop.signal);
   const first = slow.next();
   await pass(50);
   expect((await first).value).toMatchObject({ complete: true });
@@ -230,7 +248,7 @@ it("gives a watcher that is slower than the reader all that it lacks", async () 
 
 it("gives no old state for a recent one: a watcher that took long gets its heartbeat with the next read", async () => {
   write("one");
-  const slow = feed.watch("", stop.signal);
+  const slow = feed.watch({ cursor: "", packed: true }, stop.signal);
   const next = async () => {
     const message = slow.next();
     await pass(50);

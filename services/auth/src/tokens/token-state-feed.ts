@@ -1,5 +1,11 @@
+import { entriesAsText } from "@countersign/access-tokens";
 import { type Clock, type Logger, sleepUntil } from "@countersign/core";
-import type { TokenKey, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import {
+  type TokenKey,
+  TokenStateEntries,
+  type WatchRequest,
+  type WatchResponse,
+} from "@countersign/proto/auth/v1/token_state.ts";
 import type { TokenKeys } from "./token-keys.ts";
 
 /** Reads what was taken away. A cursor is the positions of all buckets, and when they were read. */
@@ -54,6 +60,10 @@ const POLL_MS = 250;
 const MIN_READ_INTERVAL_MS = 20;
 
 const NO_ENTRIES = Buffer.alloc(0);
+
+/** For a watcher of the version before. */
+const toText = (entries: Buffer): Buffer =>
+  Buffer.from(TokenStateEntries.encode(entriesAsText(TokenStateEntries.decode(entries))).finish());
 
 const formatCursor = (positions: string, now: Date): string => `${positions}.${now.getTime()}`;
 
@@ -170,7 +180,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
       }
     },
 
-    async *watch(cursor: string, signal: AbortSignal): AsyncGenerator<WatchResponse> {
+    async *watch({ cursor, packed }: WatchRequest, signal: AbortSignal): AsyncGenerator<WatchResponse> {
       let since = parseCursor(cursor, clock.now());
       let sentKeys = "";
       /** Whether the next message says that the whole state follows. */
@@ -187,7 +197,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         if (changes === undefined) [since, sentKeys, reset] = [undefined, "", true];
         try {
           for await (const entries of changes ?? wholeState(read)) {
-            yield { cursor: "", reset, complete: false, tokenKeys: [], entries };
+            yield { cursor: "", reset, complete: false, tokenKeys: [], entries: packed ? entries : toText(entries) };
             reset = false;
           }
         } catch (err) {
