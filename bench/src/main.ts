@@ -29,7 +29,7 @@ const cases: Record<string, Case> = {
 /** Run only when they are named: other products are built first. */
 const onRequest: Record<string, Case> = { peers };
 const allCases = { ...cases, ...onRequest };
-const RESIDENTS = 32;
+const RESIDENTS = 64;
 const MEMORY_GOALS: Record<string, number> = {
   gateway: 130,
   auth: 220,
@@ -130,7 +130,7 @@ const benchCommand = command({
   about: "Measures a running stack, by default one of its own whose database waits for the disk, beside its floors.",
   options: {
     seconds: { type: "string", default: "10" },
-    "warm-up": { type: "string", default: "4" },
+    "warm-up": { type: "string", default: "8" },
     connections: { type: "string", default: "32" },
     stack: { type: "string" },
     json: { type: "string", default: join(import.meta.dirname, "../results/latest.json") },

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
 import { describe, expect, it } from "vitest";
 import { EVERYTHING, lint, type Rendered, render, renderText } from "./render.ts";
 
@@ -45,8 +46,11 @@ describe("the chart", () => {
           capabilities: { drop: ["ALL"] },
         });
       }
-      const [{ args, resources }] = pod.containers;
-      expect(args[0] === "deploy" || existsSync(args[0]), args[0]).toBe(true);
+      const [{ name, args, resources }] = pod.containers;
+      const flags: readonly string[] = NODE_FLAGS[name as keyof typeof NODE_FLAGS] ?? [];
+      const own = flags.filter((flag) => !NODE_FLAGS.signer.includes(flag as never));
+      expect(args.slice(0, -1), "the flags that the image does not have").toEqual(own);
+      expect(args.at(-1) === "deploy" || existsSync(args.at(-1)), args.at(-1)).toBe(true);
       expect(resources).toMatchObject({
         requests: { cpu: expect.any(String) },
         limits: { memory: expect.any(String) },

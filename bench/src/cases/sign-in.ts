@@ -48,7 +48,8 @@ async function measureFloor(bench: Bench, rate: number) {
 export const signIn: Case = async (bench) => {
   const { stack, residents } = bench;
   const { chainName } = stack.chains[0]!;
-  const users = signInUsers(bench);
+  // Each resident has a connection: with 32 an eighth of both cores waits for commits.
+  const users = signInUsers({ ...bench, connections: residents.length });
   const ours = await withCpu(stack, bench, (timed) => closedLoop(users, timed));
   const half = ours.measured.perSecond / 2;
   const atHalf = await withCpu(stack, bench, (timed) => fixedRate(users, half, timed));

@@ -35,7 +35,7 @@ spec:
     - name: {{ $name }}
       image: {{ include "countersign.image" (list $root $values.image.service) }}
       imagePullPolicy: {{ $values.image.pullPolicy }}
-      args: [{{ $component.main }}]
+      args: {{ toJson $component.args }}
       securityContext: {{- include "countersign.containerSecurity" $root | nindent 8 }}
       ports:
         {{- range $port, $number := $component.ports }}
