@@ -36,5 +36,7 @@ export async function citus([name = "", ...args]: readonly string[]): Promise<nu
   const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (run === undefined)
     throw new UsageError(`citus -- ${Object.keys(commands).join(" | ")}`, name && `unknown command ${name}`);
-  return run(args);
+  return run(args).catch((error: NodeJS.ErrnoException) => {
+    throw error.code?.startsWith("ERR_PARSE_ARGS_") ? new UsageError(`citus -- ${name}`, error.message) : error;
+  });
 }

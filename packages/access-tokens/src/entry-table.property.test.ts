@@ -61,6 +61,15 @@ describe("a table of entries", () => {
     expect(entries.filter(({ id }) => table.find(id).length > 0)).toEqual(entries.slice(601));
   });
 
+  it("takes no more memory for entries that come again", () => {
+    const table = new EntryTable();
+    const page = pack(ids.map((id) => ({ id: uuidToHex(id), time: 1 })));
+    const before = process.memoryUsage().arrayBuffers;
+    for (let i = 0; i < 100_000; i += 1) table.add(page);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * 1024 * 1024);
+    expect(table.find(ids[0]!)).toHaveLength(1);
+  });
+
   it("rejects a part of an entry", () => {
     expect(() => new EntryTable().add(Buffer.alloc(25))).toThrow(RangeError);
   });

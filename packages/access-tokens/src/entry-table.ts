@@ -1,5 +1,11 @@
 import { type Entry, TIME_BYTES, UUID_BYTES, uuidToHex } from "./packed-entry.ts";
 
+/** Where a UUID's last four bytes are: random ones, but in the last the entries that come together are alike. */
+const HASH_AT = UUID_BYTES - 4;
+
+/** Returns a slot for them, which the multiplication spreads: Fibonacci hashing. */
+const slotFor = (lastBytes: number, slots: number): number => (Math.imul(lastBytes, 0x9e3779b1) >>> 7) & (slots - 1);
+
 /**
  * Entries by the UUID that their ids begin with. They stay packed: to fill a Map with 200,000 of them takes a
  * starting process longer than to receive them. A later entry replaces one of the same id.
@@ -7,6 +13,7 @@ import { type Entry, TIME_BYTES, UUID_BYTES, uuidToHex } from "./packed-entry.ts
 export class EntryTable {
   readonly #idBytes: number;
   readonly #entryBytes: number;
+  readonly #differsAt: number;
   #entries = Buffer.alloc(0);
   #count = 0;
   /** The number of an entry, from 1, at the hash of its id or the first free place after it. Half empty. */
@@ -15,6 +22,7 @@ export class EntryTable {
   constructor(idBytes = UUID_BYTES) {
     this.#idBytes = idBytes;
     this.#entryBytes = idBytes + TIME_BYTES;
+    this.#differsAt = idBytes > UUID_BYTES ? UUID_BYTES + 1 : HASH_AT;
   }
 
   /** Adds packed entries. Errors: RangeError where they end within one. */
@@ -28,9 +36,9 @@ export class EntryTable {
     packed.copy(this.#entries, end);
     if (this.#slots.length < 2 * (this.#count + added)) {
       this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(4 * (this.#count + added))));
-      for (let number = 1; number <= this.#count; number += 1) this.#enter(number);
+      for (let number = 1; number <= this.#count; number += 1) this.#slots[this.#slotOf(number)] = number;
     }
-    for (let i = 0; i < added; i += 1) this.#enter(++this.#count);
+    for (let i = 0; i < added; i += 1) this.#enter(end + i * this.#entryBytes);
   }
 
   /** Returns the entries whose id begins with this UUID. */
@@ -38,8 +46,8 @@ export class EntryTable {
     const found: Entry[] = [];
     if (this.#count === 0) return found;
     const hex = uuidToHex(uuid);
-    const hash = Number.parseInt(hex.slice(-8), 16);
-    for (let slot = hash & this.#mask; this.#slots[slot] !== 0; slot = (slot + 1) & this.#mask) {
+    const lastBytes = Number.parseInt(hex.slice(2 * HASH_AT), 16);
+    for (let slot = slotFor(lastBytes, this.#slots.length); this.#slots[slot] !== 0; slot = this.#after(slot)) {
       const number = this.#slots[slot]!;
       const start = this.#startOf(number);
       const id = this.#entries.toString("hex", start, start + this.#idBytes);
@@ -50,7 +58,7 @@ export class EntryTable {
 
   /** Removes entries whose time is not after `time`, once that frees half of the memory. */
   removeUntil(time: number): void {
-    const kept = this.#slots.filter((number) => number > 0 && this.#timeOf(number) > time);
+    const kept = this.#slots.filter((number) => number > 0 && !(this.#timeOf(number) <= time));
     if (2 * kept.length > this.#count) return;
     const packed = Buffer.alloc(kept.length * this.#entryBytes);
     kept.forEach((number, i) => {
@@ -61,8 +69,8 @@ export class EntryTable {
     this.add(packed);
   }
 
-  get #mask(): number {
-    return this.#slots.length - 1;
+  #after(slot: number): number {
+    return (slot + 1) & (this.#slots.length - 1);
   }
 
   #startOf(number: number): number {
@@ -73,24 +81,35 @@ export class EntryTable {
     return this.#entries.readDoubleBE(this.#startOf(number) + this.#idBytes);
   }
 
-  #enter(number: number): void {
-    const start = this.#startOf(number);
-    // The last bytes of a UUID are random, whether its first are a time or not.
-    const hash = this.#entries.readUInt32BE(start + UUID_BYTES - 4);
-    for (let slot = hash & this.#mask; ; slot = (slot + 1) & this.#mask) {
-      const other = this.#slots[slot]!;
-      if (other === 0 || this.#isSameId(start, this.#startOf(other))) {
-        this.#slots[slot] = number;
-        return;
-      }
+  /** Gives the entry at `start` the next number, unless its id has one: that entry then has its time. */
+  #enter(start: number): void {
+    const next = this.#count + 1;
+    const place = this.#startOf(next);
+    if (start !== place) this.#entries.copyWithin(place, start, start + this.#entryBytes);
+    const slot = this.#slotOf(next);
+    if (this.#slots[slot] === 0) {
+      this.#slots[slot] = next;
+      this.#count = next;
+    } else {
+      this.#entries.writeDoubleBE(this.#timeOf(next), this.#startOf(this.#slots[slot]!) + this.#idBytes);
     }
+  }
+
+  /** Returns the slot that has an entry of the same id, or else the free one for it. */
+  #slotOf(number: number): number {
+    const start = this.#startOf(number);
+    let slot = slotFor(this.#entries.readUInt32BE(start + HASH_AT), this.#slots.length);
+    while (this.#slots[slot] !== 0 && !this.#isSameId(start, this.#startOf(this.#slots[slot]!)))
+      slot = this.#after(slot);
+    return slot;
   }
 
   #isSameId(a: number, b: number): boolean {
     const entries = this.#entries;
-    const last = UUID_BYTES - 4;
     return (
-      entries.readUInt32BE(a + last) === entries.readUInt32BE(b + last) &&
+      entries.readUInt32BE(a + HASH_AT) === entries.readUInt32BE(b + HASH_AT) &&
+      // Of keys of one account, which have the same hash.
+      entries.readUInt32BE(a + this.#differsAt) === entries.readUInt32BE(b + this.#differsAt) &&
       entries.compare(entries, a, a + this.#idBytes, b, b + this.#idBytes) === 0
     );
   }

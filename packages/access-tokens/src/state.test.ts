@@ -62,9 +62,42 @@ describe("the state", () => {
     heartbeat({ reset: true, tokenKeys: [keyMessage("k1", pair.publicKey)], ...lift(second) });
     for (let i = 0; i < 256; i++) heartbeat();
     expect(state.unfrozenAt(accountId)).toEqual(second);
-    clock.advance(25 * 3_600_000 + 60_000);
+    clock.advance(24 * 3_600_000);
+    for (let i = 0; i < 256; i++) heartbeat();
+    expect(state.unfrozenAt(accountId)).toEqual(second);
+    clock.advance(3_600_000 + 60_000);
+    expect(state.unfrozenAt(accountId), "before it is swept").toBeUndefined();
     for (let i = 0; i < 256; i++) heartbeat();
     expect(state.unfrozenAt(accountId)).toBeUndefined();
+  });
+
+  test("an entry whose time is no number is in effect", () => {
+    const until = new Date(Number.NaN);
+    heartbeat({ entries: [entry({ endedSessionId: sessionId, until }), entry({ frozenAccountId: accountId, until })] });
+    for (let i = 0; i < 256; i++) heartbeat();
+    expect([state.isSessionEnded(sessionId), state.isFrozen(accountId)]).toEqual([true, true]);
+  });
+
+  test("entries that have ended are swept, of each kind", () => {
+    const until = new Date(clock.now().getTime() + 60_000);
+    const key = { algorithm: "ES256", publicKey: accountKey.key } as const;
+    heartbeat({
+      entries: [
+        entry({ endedSessionId: sessionId, until }),
+        entry({ frozenAccountId: accountId, until }),
+        entry({ blockedKey: { accountId, publicKey: key }, until }),
+      ],
+    });
+    const known = () => [
+      state.isSessionEnded(sessionId),
+      state.isFrozen(accountId),
+      state.isKeyBlocked(accountId, key),
+    ];
+    expect(known()).toEqual([true, true, true]);
+    clock.advance(60_000);
+    for (let i = 0; i < 256; i++) heartbeat();
+    clock.advance(-60_000);
+    expect(known()).toEqual([false, false, false]);
   });
 
   test("knows of no lifting where an account is frozen for a time", () => {

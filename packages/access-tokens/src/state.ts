@@ -54,7 +54,7 @@ export interface TokenStateOptions {
  */
 const KEEP_UNFROZEN_MS = 25 * 3_600_000;
 
-/** The entries in effect, with the end of each in milliseconds of the wall clock. */
+/** The entries, with the end of each in milliseconds of the wall clock. Some may have ended. */
 class Tables {
   readonly sessions = new EntryTable();
   readonly keys = new EntryTable(KEY_ID_BYTES);
@@ -99,7 +99,8 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
   let resets = 0;
   let cursor = "";
 
-  const isInEffect = ({ time }: Entry): boolean => time > options.clock.now().getTime();
+  /** Also where the time is no number. */
+  const isInEffect = ({ time }: Entry): boolean => !(time <= options.clock.now().getTime());
   const holds = (table: EntryTable, id: string): boolean => table.find(id).some(isInEffect);
 
   const sweep = () => {
@@ -126,7 +127,8 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     isFrozen: (accountId) => holds(tables.accounts, accountId),
     unfrozenAt(accountId) {
       const [entry] = tables.unfrozen.find(accountId);
-      return entry && new Date(entry.time);
+      const from = options.clock.now().getTime() - KEEP_UNFROZEN_MS;
+      return entry && entry.time > from ? new Date(entry.time) : undefined;
     },
     // A replacement that has arrived in part is asked for again: changes alone would not complete it.
     cursor: () => (arriving === undefined ? cursor : ""),

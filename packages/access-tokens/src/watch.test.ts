@@ -58,7 +58,8 @@ beforeEach(async () => {
   const log = (entry: unknown) => void logged.push(entry);
   const logger = { child: () => ({ warn: log, error: log }) } as unknown as Logger;
   const client: Pick<RpcClient<TokenStateService>, "watch"> = {
-    watch({ cursor = "" }, { signal } = {}) {
+    watch({ cursor = "", packed }, { signal } = {}) {
+      expect(packed).toBe(true);
       const call = new Call(cursor, signal!);
       calls.push(call);
       return call;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { FixedClock, unchanging, uuidv4 } from "@countersign/core";
+import type { PublicKey } from "@countersign/keys";
 import { openPostgres, sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import type { Keyring } from "../config.ts";
@@ -139,6 +140,33 @@ describe("the token state", () => {
     expect(await ofAccount()).toMatchObject([{ active: true, until: undefined }]);
     await prisma.$transaction((tx) => notifyServices(tx, accountId, false, now));
     expect(await ofAccount()).toMatchObject([{ active: false, until: now }]);
+  });
+
+  it("packs a key of each algorithm as services read it", async () => {
+    const accountId = uuidv4();
+    const keys: PublicKey[] = [
+      { algorithm: "ES256", publicKey: "ab".repeat(64) },
+      { algorithm: "ES256K", publicKey: "cd".repeat(64) },
+      { algorithm: "EdDSA", publicKey: "ef".repeat(32) },
+    ];
+    const changes = keys.map(({ algorithm, publicKey }) => {
+      return { kind: "key", accountId, subject: `${accountId}/${algorithm}/${publicKey}`, until: now } as const;
+    });
+    await postgres.transaction((tx) => writeTokenState(tx, changes));
+    const entries = (await tokenStateSince()).filter(({ blockedKey }) => blockedKey?.accountId === accountId);
+    expect(new Set(entries)).toEqual(
+      new Set(keys.map((publicKey) => ({ blockedKey: { accountId, publicKey }, active: true, until: now }))),
+    );
+  });
+
+  it("leaves out no key: one of an algorithm that it does not know is an error", async () => {
+    const store = postgresTokenStateStore(postgres);
+    const since = await store.readPositions();
+    const accountId = uuidv4();
+    const subject = `${accountId}/ES512/${"ab".repeat(64)}`;
+    await postgres.transaction((tx) => writeTokenState(tx, [{ kind: "key", accountId, subject }]));
+    await expect(store.readPage(since, undefined)).rejects.toThrow("invalid hexadecimal digit");
+    await prisma.$executeRaw`DELETE FROM token_state_entry WHERE subject = ${subject}`;
   });
 
   it("two replicas that start at once make one token key, and the next in time", async () => {

@@ -61,9 +61,15 @@ const MIN_READ_INTERVAL_MS = 20;
 
 const NO_ENTRIES = Buffer.alloc(0);
 
-/** For a watcher of the version before. */
-const toText = (entries: Buffer): Buffer =>
-  Buffer.from(TokenStateEntries.encode(entriesAsText(TokenStateEntries.decode(entries))).finish());
+const texts = new WeakMap<Buffer, Buffer>();
+/** Returns a page for watchers of the version before, who share it as well. */
+function toText(page: Buffer): Buffer {
+  const known = texts.get(page);
+  if (known) return known;
+  const text = Buffer.from(TokenStateEntries.encode(entriesAsText(TokenStateEntries.decode(page))).finish());
+  texts.set(page, text);
+  return text;
+}
 
 const formatCursor = (positions: string, now: Date): string => `${positions}.${now.getTime()}`;
 
