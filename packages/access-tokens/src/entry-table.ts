@@ -1,6 +1,6 @@
 import { type Entry, TIME_BYTES, UUID_BYTES, uuidToHex } from "./packed-entry.ts";
 
-/** Where a UUID's last four bytes are: random ones, but in the last the entries that come together are alike. */
+/** Where a UUID's last four bytes are. They are random, but entries that come together share the last one. */
 const HASH_AT = UUID_BYTES - 4;
 
 /** Returns a slot for them, which the multiplication spreads: Fibonacci hashing. */
