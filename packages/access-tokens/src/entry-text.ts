@@ -13,7 +13,7 @@ function idFromText(text: string): string {
 
 function idToText(id: string): string {
   const uuid = id.slice(0, 2 * UUID_BYTES).replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-  const key = fromKeyId(id);
+  const key = id.length === 2 * KEY_ID_BYTES ? fromKeyId(id) : undefined;
   return key ? `${uuid}/${key.algorithm}/${key.publicKey}` : uuid;
 }
 
