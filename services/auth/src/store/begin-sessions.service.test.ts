@@ -296,6 +296,7 @@ describe("a sign-in", () => {
     const session = someSession();
     const begin = (each: Session) =>
       one.transaction(async (tx) => {
+        await lockAccess(tx, each.accountId);
         await beginSessionIn(tx, each, "");
         const [row] = await tx.query<{ read: bigint }>(sql`
           SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint AS read

@@ -78,10 +78,13 @@ async function beginLocked(tx: Queries, starts: readonly SessionStart[]): Promis
   return starts.map(({ session }) => outcomes.get(session.id)!);
 }
 
-/** Begins a session that answers no challenge. Errors: PleaseRegisterKey where it is blocked. */
+/**
+ * Begins a session that answers no challenge, in a transaction that has the lock of its account's access.
+ * Errors: PleaseRegisterKey where it is blocked.
+ */
 export async function beginSessionIn(tx: Queries, session: Session, requestId: string): Promise<void> {
-  const [outcome] = await beginLocked(tx, [{ session, requestId, trace: activeTrace() }]);
-  if (outcome === "blocked") throw new AppError("PleaseRegisterKey");
+  const outcomes = await beginFree(tx, [{ session, requestId, trace: activeTrace() }]);
+  if (outcomes.get(session.id) !== "begun") throw new AppError("PleaseRegisterKey");
 }
 
 /**

@@ -95,9 +95,10 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
           data: { finishedAt: now },
         });
         if (count === 0) return false;
+        await lockAccess(queriesIn(tx), accountId);
         await beginSessionIn(queriesIn(tx), session, requestId);
         await endToken(tx, accountId, id);
-        // Under the lock that beginSessionIn takes, as freezing does: one of the two comes first.
+        // Under the lock, as freezing does: one of the two comes first.
         if (await isFrozen(tx, accountId)) throw new AppError("AccountFrozen");
         return true;
       }),
