@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { reportFailure } from "@countersign/build/fail.ts";
-import { postgresHome } from "@countersign/local-stack/postgres.ts";
 import { startStack } from "@countersign/local-stack/stack.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
+import { inTemporaryState } from "@countersign/local-stack/temporary-state.ts";
 import { command, runCommand, UsageError } from "@countersign/runtime/command.ts";
 import { accountMe } from "./cases/account-me.ts";
 import type { Bench, Case, Row } from "./cases/case.ts";
@@ -59,8 +59,7 @@ interface Options {
   readonly json: string;
 }
 
-async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
-  const stateDir = mkdtempSync(join(tmpdir(), "countersign-bench-"));
+async function startOwnStack(stateDir: string) {
   // With ordinary limits and budgets those would be measured: all users share one IP address, and each signs
   // more in a minute than a person does in years.
   const policyFile = join(stateDir, "policy.json");
@@ -71,16 +70,7 @@ async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
     const scale = { [`${name.toUpperCase()}_LIMIT_SCALE`]: "1000000" };
     return name === "signer" ? { ...scale, SIGNER_POLICY_FILE: policyFile } : scale;
   };
-  let running: Awaited<ReturnType<typeof startStack>> | undefined;
-  const stop = async (): Promise<void> => {
-    await running?.stop();
-    for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-    process.once(signal, () => void stop().finally(() => process.exit(130)));
-  }
-  running = await startStack({ stateDir, freePorts: true, throwAway: false, extraEnvironment, say: console.error });
-  return { stack: running.stack, stop };
+  return startStack({ stateDir, freePorts: true, throwAway: false, extraEnvironment, say: console.error });
 }
 
 async function bench(stack: Stack, values: Options, chosen: readonly string[]): Promise<void> {
@@ -149,12 +139,14 @@ const benchCommand = command({
         throw new UsageError(this.usage, `no stack is running: ${values.stack} is not there`);
       return bench(JSON.parse(readFileSync(values.stack, "utf8")) as Stack, values, chosen);
     }
-    const { stack, stop } = await ownStack();
-    try {
-      await bench(stack, values, chosen);
-    } finally {
-      await stop();
-    }
+    await inTemporaryState("bench", async (stateDir) => {
+      const { stack, stop } = await startOwnStack(stateDir);
+      try {
+        await bench(stack, values, chosen);
+      } finally {
+        await stop();
+      }
+    });
   },
 });
 

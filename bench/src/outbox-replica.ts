@@ -37,4 +37,6 @@ async function emit(): Promise<void> {
       ${rows.map(({ payload }) => Buffer.from(payload))}::bytea[],
       ${rows.map(({ createdAt }) => createdAt)}::timestamptz[], ${rows.map(({ accountId }) => accountId)}::uuid[])`);
 }
+// The benchmark has ended.
+process.once("disconnect", () => process.exit());
 setInterval(() => void emit().catch((err) => logger.error({ err }, "cannot emit events")), COMMIT_EVERY_MS);

@@ -1,6 +1,4 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reportFailure } from "@countersign/build/fail.ts";
@@ -8,7 +6,8 @@ import { ensureCertificates, readTls, tlsFiles } from "@countersign/local-stack/
 import { createDatabases } from "@countersign/local-stack/databases.ts";
 import { startNats } from "@countersign/local-stack/nats.ts";
 import { freePort } from "@countersign/local-stack/ports.ts";
-import { postgresHome, startPostgres } from "@countersign/local-stack/postgres.ts";
+import { startPostgres } from "@countersign/local-stack/postgres.ts";
+import { inTemporaryState } from "@countersign/local-stack/temporary-state.ts";
 import { ensureTools } from "@countersign/local-stack/tools.ts";
 import { migrate } from "@countersign/migrations/migrate.ts";
 import { command, runCommand, UsageError } from "@countersign/runtime/command.ts";
@@ -118,12 +117,7 @@ const outbox = command({
     const [seconds, rate, replicas] = [Number(values.seconds), Number(values.rate), Number(values.replicas)];
     const everySeconds = Number(values.every);
     if (!(seconds > 0 && rate > 0 && replicas > 0 && everySeconds > 0)) throw new UsageError(this.usage);
-    const stateDir = mkdtempSync(join(tmpdir(), "countersign-outbox-"));
-    try {
-      await measure(stateDir, { seconds, rate, replicas, everySeconds });
-    } finally {
-      for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
-    }
+    await inTemporaryState("outbox", (stateDir) => measure(stateDir, { seconds, rate, replicas, everySeconds }));
   },
 });
 

@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { reportFailure } from "@countersign/build/fail.ts";
-import { postgresHome } from "@countersign/local-stack/postgres.ts";
 import { startStack } from "@countersign/local-stack/stack.ts";
+import { inTemporaryState } from "@countersign/local-stack/temporary-state.ts";
 import { command, runCommand, UsageError } from "@countersign/runtime/command.ts";
 import pg from "pg";
 import { cpuSeconds, residentMiB } from "./memory.ts";
@@ -17,8 +14,7 @@ const INSERT = `
     true, now() + interval '1 hour'
   FROM generate_series(1, $1::int) AS i`;
 
-async function measure(entries: number, rounds: number): Promise<void> {
-  const stateDir = mkdtempSync(join(tmpdir(), "countersign-token-state-"));
+async function measure(stateDir: string, entries: number, rounds: number): Promise<void> {
   const running = await startStack({ stateDir, freePorts: true, throwAway: true, say: console.error });
   const { stack, end, restart } = running;
   const database = new pg.Client({ connectionString: stack.databases.auth });
@@ -44,7 +40,6 @@ async function measure(entries: number, rounds: number): Promise<void> {
   } finally {
     await database.end();
     await running.stop();
-    for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
   }
 }
 
@@ -55,7 +50,7 @@ const tokenStateCommand = command({
   run({ values }) {
     const [entries, rounds] = [Number(values.entries), Number(values.rounds)];
     if (!(entries > 0 && rounds > 0)) throw new UsageError(this.usage);
-    return measure(entries, rounds);
+    return inTemporaryState("token-state", (stateDir) => measure(stateDir, entries, rounds));
   },
 });
 

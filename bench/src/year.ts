@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Failure, reportFailure } from "@countersign/build/fail.ts";
 import { services } from "@countersign/build/paths.ts";
 import { createDatabases } from "@countersign/local-stack/databases.ts";
 import { freePort } from "@countersign/local-stack/ports.ts";
-import { postgresHome, startPostgres } from "@countersign/local-stack/postgres.ts";
+import { startPostgres } from "@countersign/local-stack/postgres.ts";
+import { inTemporaryState } from "@countersign/local-stack/temporary-state.ts";
 import { migrate } from "@countersign/migrations/migrate.ts";
 import { command, runCommand } from "@countersign/runtime/command.ts";
 import { simulateYear, type Urls, type Year } from "./simulate-year.ts";
@@ -35,22 +34,22 @@ const year = command({
     starts: { type: "string", default: "20" },
   },
   async run({ values }) {
-    const stateDir = mkdtempSync(join(tmpdir(), "countersign-year-"));
-    const postgres = await startPostgres({
-      stateDir,
-      port: await freePort(),
-      logFile: join(stateDir, "postgres.log"),
-      throwAway: true,
+    await inTemporaryState("year", async (stateDir) => {
+      const postgres = await startPostgres({
+        stateDir,
+        port: await freePort(),
+        logFile: join(stateDir, "postgres.log"),
+        throwAway: true,
+      });
+      try {
+        await createDatabases(postgres);
+        for (const name of services) await migrate(name, postgres.urlOf(name));
+        const urls = Object.fromEntries(services.map((name) => [name, postgres.urlOf(name)])) as Urls;
+        print(await simulateYear(urls, Number(values.accounts), Number(values.starts), console.error));
+      } finally {
+        await postgres.child.stop();
+      }
     });
-    try {
-      await createDatabases(postgres);
-      for (const name of services) await migrate(name, postgres.urlOf(name));
-      const urls = Object.fromEntries(services.map((name) => [name, postgres.urlOf(name)])) as Urls;
-      print(await simulateYear(urls, Number(values.accounts), Number(values.starts), console.error));
-    } finally {
-      await postgres.child.stop();
-      for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
-    }
   },
 });
 

@@ -46,6 +46,13 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+const children = new Set<Child>();
+
+/** Kills all children that run, where this process is to end at once. */
+export async function killChildren(): Promise<void> {
+  await Promise.all([...children].map((child) => child.kill()));
+}
+
 export type StartChild = (options: ChildOptions) => Promise<Child>;
 
 /**
@@ -76,10 +83,11 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     child.once("exit", (code, signal) => {
       ended = true;
       unguard(pid);
+      children.delete(started);
       resolve(signal ? `signal ${signal}` : `exit code ${code}`);
     }),
   );
-  return {
+  const started: Child = {
     name: options.name,
     pid,
     logFile: options.logFile,
@@ -97,4 +105,6 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       signalGroup(pid, "SIGKILL");
     },
   };
+  children.add(started);
+  return started;
 }
