@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 
-/** Starts a child in a temporary state and prints both; then stops it, or fails when it is killed. */
+/** Starts a child in a temporary state and prints both; then stops it, or fails once the signal has come. */
 const PROGRAM = `
   import { join } from "node:path";
   import { startChild } from ${JSON.stringify(new URL("child.ts", import.meta.url).href)};
@@ -12,7 +12,7 @@ const PROGRAM = `
     const child = await startChild({ name: "idle", command: process.execPath, args, logFile: join(stateDir, "log") });
     console.log(JSON.stringify({ stateDir, pid: child.pid }));
     if (process.argv[1] === "stop") await child.stop();
-    else void child.exited.then(() => setImmediate(() => { throw new Error("the child is gone"); }));
+    else process.once(process.argv[1], () => { throw new Error("the database is gone"); });
     await child.exited;
   });`;
 
