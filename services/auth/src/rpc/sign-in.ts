@@ -49,7 +49,6 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
     },
 
     async respondChallenge({ challengeData, ...proof }, call) {
-      await limits.respond(call);
       const findAccount = (accountId: string, chainName: string) =>
         accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
       const {
@@ -61,6 +60,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         data: challengeData.toString("hex"),
         answer: answerFrom(proof),
         requestId: call.requestId,
+        count: () => limits.respond(call),
         accountFound: accountOf(call),
         findAccount,
       });

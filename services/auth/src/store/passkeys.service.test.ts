@@ -80,13 +80,14 @@ function world() {
     ask: async (answerer: Answerer, by = login) =>
       (await issue({ login: by, chainName: "flow-emulator", answerer })).data,
     answer: (data: string, by: Passkey = passkey, said: Said = {}, challenge: Uint8Array = hexToBytes(data)) =>
-      respond({ data, answer: { type: "passkey", ...by.assert(challenge, said) }, requestId: "", findAccount }),
+      respond({ data, answer: { type: "passkey", ...by.assert(challenge, said) }, requestId: "", count, findAccount }),
     respond,
   };
 }
 
 const refused = (reason: string) => expect.objectContaining({ reason });
 const findAccount = async () => undefined;
+const count = async () => undefined;
 const byName: Answerer = { type: "passkey", username: "Ada@Example.com" };
 
 describe("signing in with a passkey", () => {
@@ -183,7 +184,13 @@ describe("signing in with a passkey", () => {
     registered = [{ type: "passkey", accountKey: passkey.publicKey, deviceKey: device.publicKey, origin: "sign-up" }];
     const data = await ask({ type: "device-key", publicKey: device.publicKey });
     const signature = signMessage(device.privateKey, hexToBytes(data));
-    const signedIn = await respond({ data, answer: { type: "device-key", signature }, requestId: "", findAccount });
+    const signedIn = await respond({
+      data,
+      answer: { type: "device-key", signature },
+      requestId: "",
+      count,
+      findAccount,
+    });
     expect(signedIn).toMatchObject({ accountKey: passkey.publicKey });
     await expect(ask({ type: "passkey", publicKey: device.publicKey })).rejects.toEqual(refused("PleaseRegisterKey"));
   });
@@ -222,7 +229,7 @@ describe("signing in with a passkey", () => {
   it("is refused where the other type of challenge was issued", async () => {
     const data = await ask(byKey());
     const signature = signMessage(passkey.privateKey, hexToBytes(data));
-    const asDevice = respond({ data, answer: { type: "device-key", signature }, requestId: "", findAccount });
+    const asDevice = respond({ data, answer: { type: "device-key", signature }, requestId: "", count, findAccount });
     await expect(asDevice).rejects.toEqual(refused("ChallengeTypeMismatch"));
     const ofDevice = await ask({ type: "device-key", publicKey: device.publicKey });
     await expect(answer(ofDevice, simulatedPasskey(device))).rejects.toEqual(refused("ChallengeTypeMismatch"));

@@ -66,6 +66,7 @@ describe("challenges", () => {
           data,
           answer: { type: "device-key", signature: signMessage(pair.privateKey, Buffer.from(message, "hex")) },
           requestId: "",
+          count: async () => undefined,
           findAccount: async () => undefined,
         });
       return { accountId, answer };

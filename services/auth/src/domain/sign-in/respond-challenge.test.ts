@@ -27,6 +27,7 @@ let passkeys: SignInKey[];
 /** The keys whose use was recorded beside the sign-in. */
 let used: unknown[];
 let counter: PasskeyCounter | undefined;
+let count: () => Promise<void>;
 let respond: (
   answer?: Parameters<ReturnType<typeof respondChallenge>>[0]["answer"],
   asked?: string,
@@ -46,6 +47,7 @@ beforeEach(() => {
   };
   key = { type: "device", accountKey: device.publicKey, deviceKey: device.publicKey, origin: "sign-up" };
   unregistered = false;
+  count = async () => undefined;
   [attempts, sessions, blocked, passkeys, counter, used] = [0, [], [], [], undefined, []];
   const run = respondChallenge({
     challenges: {
@@ -73,7 +75,7 @@ beforeEach(() => {
     issue: async () => ({ accessToken: "", refreshToken: "" }),
   });
   respond = (answer = answerOf(), asked = data) =>
-    run({ data: asked, answer, requestId: "request", findAccount: async () => undefined });
+    run({ data: asked, answer, requestId: "request", count: () => count(), findAccount: async () => undefined });
 });
 
 describe("an answer to a challenge", () => {
@@ -89,6 +91,15 @@ describe("an answer to a challenge", () => {
 
   it("that was never issued is refused", async () => {
     await expect(respond(answerOf(), "cd".repeat(16))).rejects.toEqual(refused("UnknownChallenge"));
+  });
+
+  it("that is one too many of its address is only that: right, wrong or to no challenge", async () => {
+    count = async () => {
+      throw new AppError("RateLimited");
+    };
+    for (const [answer, asked] of [[answerOf()], [answerOf(other)], [answerOf(), "cd".repeat(16)]] as const)
+      await expect(respond(answer, asked)).rejects.toEqual(refused("RateLimited"));
+    expect([attempts, sessions, used]).toEqual([0, [], []]);
   });
 
   it("opens one session only", async () => {

@@ -30,6 +30,8 @@ export interface RespondChallenge<Account> {
   readonly data: string;
   readonly answer: Answer;
   readonly requestId: string;
+  /** Counts the request by its address. Errors: RateLimited. */
+  count(): Promise<void>;
   /** Called with the account, once it is known. */
   readonly accountFound?: ((accountId: string) => void) | undefined;
   /** Reads the account for the response; it is passed on unread. */
@@ -66,7 +68,8 @@ export interface SignedIn<Account> {
 /**
  * Checks the answer to a challenge and opens a session. A challenge succeeds once; the fifth wrong answer
  * ends it. All that the response needs is read before the session begins.
- * Errors: UnknownChallenge, ChallengeExpired, ChallengeTypeMismatch, InvalidSignature, PleaseRegisterKey.
+ * Errors: RateLimited, UnknownChallenge, ChallengeExpired, ChallengeTypeMismatch, InvalidSignature,
+ * PleaseRegisterKey.
  *
  * Writes: a wrong answer's count; or the used challenge, the passkey's counter and the session in one commit.
  * Crash: after that commit the credentials are lost: the client takes a new challenge.
@@ -121,7 +124,8 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
 
   return async <Account>(command: RespondChallenge<Account>): Promise<SignedIn<Account>> => {
     const { data, answer } = command;
-    const challenge = await challenges.find(data);
+    // Together: a request too many has read a row, and learns nothing of it.
+    const [challenge] = await Promise.all([challenges.find(data), command.count()]);
     if (!challenge) throw new AppError("UnknownChallenge");
     command.accountFound?.(challenge.accountId);
     if (clock.now() >= challenge.expiresAt) throw new AppError("ChallengeExpired");
