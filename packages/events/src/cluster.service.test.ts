@@ -7,6 +7,7 @@ import { connect, type JetStreamManager, type NatsConnection } from "nats";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { EVENTS_STREAM, linkNats, outboxRow, setUpEvents, startConsumer, startOutboxPublisher } from "./index.ts";
+import { partitionOf } from "./stream.ts";
 import { beginNatsCluster, type NatsCluster } from "./testing/nats-cluster.ts";
 
 const accountId = "019a0000-0000-7000-8000-000000000001";
@@ -14,6 +15,9 @@ const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "
 const ROWS_PER_COMMIT = 20;
 /** `npm run test:nats-cluster` kills three. */
 const KILLS = Number(process.env.CS_TEST_LEADER_KILLS ?? 1);
+const partitions = Number(process.env.CS_TEST_NATS_PARTITIONS ?? 1);
+/** The stream of the account's events. */
+const name = partitions === 1 ? EVENTS_STREAM : `${EVENTS_STREAM}_${partitionOf(accountId, partitions)}`;
 
 let cluster: NatsCluster;
 let database: TestDatabase;
@@ -24,7 +28,7 @@ let manager: JetStreamManager;
 /** Returns an answer of the cluster; repeats the request while it elects a leader. */
 const answerOf = <T>(request: () => Promise<T>): Promise<T> => vi.waitFor(request, { timeout: 30_000, interval: 200 });
 
-const stream = () => answerOf(() => manager.streams.info(EVENTS_STREAM));
+const stream = () => answerOf(() => manager.streams.info(name));
 
 /** Waits until all three servers have the stream, up to its last event. */
 async function replicated(): Promise<void> {
@@ -58,13 +62,13 @@ async function insert(): Promise<string[]> {
 
 describe("three NATS servers", () => {
   beforeAll(async () => {
-    cluster = await beginNatsCluster();
+    cluster = await beginNatsCluster(partitions);
     const { ca, cert, key } = cluster.tlsOf("operator");
     const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
     const servers = cluster.url.split(",");
     operator = await connect({ servers, tls, maxReconnectAttempts: -1, reconnectTimeWait: 200 });
     manager = await answerOf(() => operator.jetstreamManager({ timeout: 2_000 }));
-    await answerOf(() => setUpEvents(operator, { replicas: 3 }));
+    await answerOf(() => setUpEvents(operator, { replicas: 3, partitions }));
     database = await createTestDatabase("device");
     db = new pg.Client({ connectionString: database.url });
     await db.connect();
@@ -80,7 +84,8 @@ describe("three NATS servers", () => {
   it("lose no event, and store none twice, while the leader of the stream is killed", {
     timeout: 180_000,
   }, async () => {
-    const linkAs = (name: string) => linkNats({ natsUrl: cluster.url, tls: cluster.tlsOf(name), name, logger });
+    const linkAs = (service: string) =>
+      linkNats({ natsUrl: cluster.url, partitions, tls: cluster.tlsOf(service), name: service, logger });
     const [device, auth] = [linkAs("device"), linkAs("auth")];
     const postgres = openPostgres(database.url, { connections: 1, applicationName: "outbox" });
     const publisher = startOutboxPublisher({ nats: device, postgres, logger, pollMs: 100 });

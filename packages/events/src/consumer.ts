@@ -5,7 +5,7 @@ import type { Registry } from "prom-client";
 import { API_PREFIX, DURABLE_SETTINGS, type Durable } from "./consumers.ts";
 import { consumerMetrics } from "./metrics.ts";
 import type { NatsLink } from "./nats.ts";
-import { EVENTS_STREAM } from "./stream.ts";
+import { eventStreams } from "./stream.ts";
 
 export interface DeliveredEvent {
   subject: string;
@@ -24,7 +24,10 @@ export interface ConsumerOptions {
   handler: (delivered: DeliveredEvent) => Promise<void>;
   logger: Logger;
   metrics?: { registry: Registry };
-  /** The number of events that are handled at once; more than one gives up their order. Default 1. */
+  /**
+   * The number of events that are handled at once; more than one gives up their order. Each partition has its
+   * share, at least one. Default 1.
+   */
   concurrency?: number;
 }
 
@@ -69,21 +72,33 @@ interface Fetch {
  * delivers the next event to it all the same, and again only after the time to acknowledge. Returns the event
  * that the last request got, if any.
  */
-const untilFetchesBegan = (connection: NatsConnection, durable: Durable): Promise<JsMsg | undefined> =>
+const untilFetchesBegan = (connection: NatsConnection, stream: string, durable: Durable): Promise<JsMsg | undefined> =>
   connection
     .jetstream({ apiPrefix: API_PREFIX, timeout: STOP_MS })
-    .pull(EVENTS_STREAM, durable)
+    .pull(stream, durable)
     // Without an event the answer is an error, as where NATS is away.
     .catch(() => undefined);
 
 /** Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
+  const { partitions } = options.nats;
+  const metrics = consumerMetrics(options.metrics, options.durable);
+  const concurrency = Math.ceil((options.concurrency ?? 1) / partitions);
+  const consumers = eventStreams(partitions).map(({ name }) => consumeStream(name, options, concurrency, metrics));
+  return { close: async () => void (await Promise.all(consumers.map((consumer) => consumer.close()))) };
+}
+
+/** Consumes the events of one stream. */
+function consumeStream(
+  stream: string,
+  options: ConsumerOptions,
+  concurrency: number,
+  metrics: ReturnType<typeof consumerMetrics>,
+): EventConsumer {
   const { nats, durable } = options;
   const handler = asOperation(operationOf, options.handler);
-  const concurrency = options.concurrency ?? 1;
   const { maxDeliver = 30, ackWaitMs = 30_000 } = DURABLE_SETTINGS.get(durable) ?? {};
   const logger = options.logger.child({ component: "consumer", durable });
-  const metrics = consumerMetrics(options.metrics, durable);
   const stop = new AbortController();
   let fetch: Fetch | undefined;
   /** Also those of an earlier connection: a slow one does not hold up the events of the next. */
@@ -125,9 +140,17 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   };
 
   const consume = async (connection: NatsConnection): Promise<void> => {
-    const consumer = await connection.jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, durable);
+    const consumer = await connection.jetstream({ apiPrefix: API_PREFIX }).consumers.get(stream, durable);
+    const { config } = await consumer.info(true);
+    const partitions = Number(config.metadata?.partitions ?? 1);
+    if (partitions > nats.partitions)
+      logger.error(`events wait at NATS: CS_NATS_PARTITIONS must be ${partitions} and is ${nats.partitions}`);
     // Beside the loop, which a slow handler holds up. While NATS is away the last answer stays.
-    const measure = () => void consumer.info().then(metrics.setLag, () => undefined);
+    const measure = () =>
+      void consumer.info().then(
+        (info) => metrics.setLag(stream, info),
+        () => undefined,
+      );
     measure();
     const measuring = setInterval(measure, LAG_MS);
     try {
@@ -172,7 +195,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
     async close() {
       stop.abort();
       const isWaiting = fetch?.isOpen() && nats.current() === fetch.connection;
-      const last = isWaiting ? await untilFetchesBegan(fetch!.connection, durable) : undefined;
+      const last = isWaiting ? await untilFetchesBegan(fetch!.connection, stream, durable) : undefined;
       await fetch?.messages.close().catch(() => undefined);
       await finished;
       // It counts as a delivery, perhaps the last one.

@@ -102,6 +102,3 @@ export const DURABLE_SETTINGS: ReadonlyMap<string, DurableSettings> = new Map(ta
  * are imported from the events' account under this prefix.
  */
 export const API_PREFIX = "cs.api";
-
-/** Below this subject NATS publishes every stored event again, with its sequence in the stream. */
-export const FED_SUBJECTS = "cs.feed.>";

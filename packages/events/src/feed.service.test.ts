@@ -6,8 +6,9 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger } from "@countersign/runtime";
 import { headers, type NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { FED_SUBJECTS } from "./consumers.ts";
-import { EVENTS_STREAM, type EventFeed, type FedEvent, startEventFeed } from "./index.ts";
+import { startEventFeed } from "./feed.ts";
+import { EVENTS_STREAM, type EventFeed, type FedEvent } from "./index.ts";
+import { UNPARTITIONED } from "./stream.ts";
 import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
 
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
@@ -220,7 +221,7 @@ describe("the feed of all events", () => {
       });
       await expect.poll(() => grown, { timeout: 10_000 }).toBeGreaterThan(0);
       await new Promise((resolve) => setTimeout(resolve, 1_000));
-      expect(subscribed.mock.calls.filter(([subject]) => subject === FED_SUBJECTS)).toHaveLength(1);
+      expect(subscribed.mock.calls.filter(([subject]) => subject === UNPARTITIONED.feed)).toHaveLength(1);
     } finally {
       vi.restoreAllMocks();
     }

@@ -1,9 +1,9 @@
 import { AppError, type Logger, sleepUntil } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { Events, type Msg, type NatsConnection, type Subscription } from "nats";
-import { API_PREFIX, FED_SUBJECTS } from "./consumers.ts";
+import { API_PREFIX } from "./consumers.ts";
 import type { NatsLink } from "./nats.ts";
-import { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";
+import { EVENTS_SUBJECTS, partitionOf, partitionStreams, UNPARTITIONED } from "./stream.ts";
 
 /** An event at its place in the stream. */
 export interface StoredEvent {
@@ -62,7 +62,6 @@ interface MessageAnswer {
   message?: { subject: string; seq: number; data?: string; time: string };
 }
 
-const FED_PREFIX = FED_SUBJECTS.slice(0, -1);
 const EVENTS_PREFIX = EVENTS_SUBJECTS.slice(0, -1);
 
 /**
@@ -70,7 +69,7 @@ const EVENTS_PREFIX = EVENTS_SUBJECTS.slice(0, -1);
  * which may be forged. NATS appends its own, so the last number counts, and the subject is that of the
  * delivery. Undefined where the publisher's headers are malformed: such an event is read from the stream.
  */
-function positionIn(message: Msg): { sequence: number; subject: string } | undefined {
+function positionIn(message: Msg, feed: string): { sequence: number; subject: string } | undefined {
   let sequence: number;
   try {
     sequence = Number(message.headers?.last("Nats-Sequence"));
@@ -78,7 +77,7 @@ function positionIn(message: Msg): { sequence: number; subject: string } | undef
     return undefined;
   }
   if (!Number.isSafeInteger(sequence) || sequence < 1) return undefined;
-  return { sequence, subject: EVENTS_PREFIX + message.subject.slice(FED_PREFIX.length) };
+  return { sequence, subject: EVENTS_PREFIX + message.subject.slice(feed.length - 1) };
 }
 
 /**
@@ -94,11 +93,11 @@ function decodeStored(data: Uint8Array): Event {
 }
 
 /**
- * Follows the whole stream from now on, in order and without a gap. It uses the messages that NATS publishes
+ * Follows a whole stream from now on, in order and without a gap. It uses the messages that NATS publishes
  * again after storing them: this needs no consumer, and so no right to create one. Missing events (after NATS
  * was lost, or where a number was left out) are read one by one, like older events.
  */
-export function startEventFeed(options: FeedOptions): EventFeed {
+export function startEventFeed(options: FeedOptions, stream = UNPARTITIONED): EventFeed {
   const { nats } = options;
   const logger = options.logger.child({ component: "event-feed" });
   const stop = new AbortController();
@@ -145,14 +144,14 @@ export function startEventFeed(options: FeedOptions): EventFeed {
   };
 
   const follow = async (connection: NatsConnection): Promise<void> => {
-    const followed = connection.subscribe(FED_SUBJECTS);
+    const followed = connection.subscribe(stream.feed);
     subscription = followed;
     await connection.flush();
     await catchUp((await bounds()).last);
     const started = position ?? 0;
     void lookAfter(followed);
     for await (const message of followed) {
-      const found = positionIn(message);
+      const found = positionIn(message, stream.feed);
       // Events stored before the stream was asked for its end were passed on above. A message without a
       // position is read before the next one, or by the periodic check of the end.
       if (found === undefined || found.sequence <= started) continue;
@@ -206,7 +205,7 @@ export function startEventFeed(options: FeedOptions): EventFeed {
 
   const bounds = async () => {
     const { state } = await ask<{ state?: { first_seq: number; last_seq: number } }>(
-      `${API_PREFIX}.STREAM.INFO.${EVENTS_STREAM}`,
+      `${API_PREFIX}.STREAM.INFO.${stream.name}`,
       "",
     );
     if (state === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
@@ -215,7 +214,7 @@ export function startEventFeed(options: FeedOptions): EventFeed {
   const next = async (subject: string, from: number | Date): Promise<StoredEvent | undefined> => {
     const place = typeof from === "number" ? { seq: from } : { start_time: from.toISOString() };
     const { error, message } = await ask<MessageAnswer>(
-      `${API_PREFIX}.STREAM.MSG.GET.${EVENTS_STREAM}`,
+      `${API_PREFIX}.STREAM.MSG.GET.${stream.name}`,
       JSON.stringify({ ...place, next_by_subj: subject }),
     );
     if (error?.err_code === NO_MESSAGE) return undefined;
@@ -234,5 +233,22 @@ export function startEventFeed(options: FeedOptions): EventFeed {
       subscription?.unsubscribe();
       await finished;
     },
+  };
+}
+
+export interface EventFeeds {
+  /** Returns the feed that has the account's events. */
+  of(accountId: string): EventFeed;
+  close(): Promise<void>;
+}
+
+/** Follows all events: with partitions each stream by a feed of its own. */
+export function startEventFeeds(options: FeedOptions): EventFeeds {
+  const { partitions } = options.nats;
+  const streams = partitions === 1 ? [UNPARTITIONED] : partitionStreams(partitions);
+  const feeds = streams.map((stream) => startEventFeed(options, stream));
+  return {
+    of: (accountId) => feeds[partitionOf(accountId, partitions)]!,
+    close: async () => void (await Promise.all(feeds.map((feed) => feed.close()))),
   };
 }

@@ -22,8 +22,8 @@ let manager: JetStreamManager;
 
 describe("a full stream", () => {
   beforeAll(async () => {
-    nats = await beginNats((child) => {
-      return startChild({ ...child, env: { ...child.env, NATS_MAX_FILE: String(MAX_FILE) } });
+    nats = await beginNats({
+      startChild: (child) => startChild({ ...child, env: { ...child.env, NATS_MAX_FILE: String(MAX_FILE) } }),
     });
     manager = await (await nats.connectAs("operator")).jetstreamManager();
   });

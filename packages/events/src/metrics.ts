@@ -25,6 +25,11 @@ export function createOutboxMetrics(metrics: { registry: Registry } | undefined)
 /** `dropped`: for the last time, or no event at all. */
 type Outcome = "handled" | "failed" | "dropped";
 
+interface Lag {
+  num_pending: number;
+  num_ack_pending: number;
+}
+
 function createConsumerMetrics(registers: Registry[]) {
   const labelNames = ["durable"] as const;
   return {
@@ -66,20 +71,18 @@ export function consumerMetrics(metrics: { registry: Registry } | undefined, dur
   // An alert sees the first one only if the series was there before.
   for (const outcome of ["handled", "failed", "dropped"] satisfies Outcome[])
     shared.events.inc({ durable, outcome }, 0);
+  const lags = new Map<string, Lag>();
+  const sum = (of: keyof Lag) => [...lags.values()].reduce((total, lag) => total + lag[of], 0);
   return {
     observe(outcome: Outcome, seconds: number): void {
       shared.events.inc({ durable, outcome });
       shared.seconds.observe({ durable }, seconds);
     },
-    setLag({
-      num_pending: pending,
-      num_ack_pending: unacknowledged,
-    }: {
-      num_pending: number;
-      num_ack_pending: number;
-    }) {
-      shared.pending.set({ durable }, pending);
-      shared.unacknowledged.set({ durable }, unacknowledged);
+    /** Sets what waits in one stream; the metrics have the sum of all. */
+    setLag(stream: string, { num_pending, num_ack_pending }: Lag): void {
+      lags.set(stream, { num_pending, num_ack_pending });
+      shared.pending.set({ durable }, sum("num_pending"));
+      shared.unacknowledged.set({ durable }, sum("num_ack_pending"));
     },
   };
 }

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { internalName } from "@countersign/core";
-import { API_PREFIX, DURABLES, FED_SUBJECTS } from "./consumers.ts";
-import { EVENTS_STREAM } from "./stream.ts";
+import { API_PREFIX, DURABLES } from "./consumers.ts";
+import { type EventStream, eventStreams } from "./stream.ts";
 
-/** The NATS account that the stream is in; only the operator connects to it. */
+/** The NATS account that the streams are in; only the operator connects to it. */
 const eventsAccount = "EVENTS";
 
 /** Shortens an account's name as nats-server does: bytes of its SHA-256, each as a digit of base 62. */
@@ -26,22 +26,24 @@ interface Rights {
  * Returns the rights of a service: its own subjects, and its own durable consumers to fetch from and
  * acknowledge to, in both of NATS' forms.
  */
-function rightsOf(service: keyof typeof DURABLES): Rights {
-  const durables = Object.keys(DURABLES[service]);
-  const feeds = service === "device";
+function rightsOf(service: keyof typeof DURABLES, streams: readonly EventStream[]): Rights {
+  const consumers = Object.keys(DURABLES[service]).flatMap((durable) =>
+    streams.map(({ name }) => `${name}.${durable}`),
+  );
+  const followed = service === "device" ? streams : [];
   return {
     ask: [
       `cs.v1.${service}.>`,
-      ...durables.flatMap((durable) => [
-        `$JS.API.CONSUMER.INFO.${EVENTS_STREAM}.${durable}`,
-        `$JS.ACK.${EVENTS_STREAM}.${durable}.>`,
-        `$JS.ACK._.${accountHash(eventsAccount)}.${EVENTS_STREAM}.${durable}.>`,
+      ...consumers.flatMap((consumer) => [
+        `$JS.API.CONSUMER.INFO.${consumer}`,
+        `$JS.ACK.${consumer}.>`,
+        `$JS.ACK._.${accountHash(eventsAccount)}.${consumer}.>`,
       ]),
-      // Follows the stream, and reads one account's past events for streams that resume.
-      ...(feeds ? [`$JS.API.STREAM.INFO.${EVENTS_STREAM}`, `$JS.API.STREAM.MSG.GET.${EVENTS_STREAM}`] : []),
+      // Follows the streams, and reads one account's past events for clients that resume.
+      ...followed.flatMap(({ name }) => [`$JS.API.STREAM.INFO.${name}`, `$JS.API.STREAM.MSG.GET.${name}`]),
     ],
-    fetch: durables.map((durable) => `$JS.API.CONSUMER.MSG.NEXT.${EVENTS_STREAM}.${durable}`),
-    follow: feeds ? [FED_SUBJECTS] : [],
+    fetch: consumers.map((consumer) => `$JS.API.CONSUMER.MSG.NEXT.${consumer}`),
+    follow: followed.map(({ feed }) => feed),
   };
 }
 
@@ -52,13 +54,15 @@ const localName = (subject: string): string => subject.replace(/^\$JS\.API\./, `
  * Returns the accounts of NATS, with users by the DNS name of their certificate. Each service has its own
  * account and imports its rights from the events' account. NATS' answers therefore reach only the requester,
  * and cannot be redirected to a subject that another service may request. The gateway has no account.
+ * With partitions the events' account maps an event to its partition after NATS has checked the rights.
  */
-export function natsAccounts(): Record<string, object> {
+export function natsAccounts(partitions = 1): Record<string, object> {
+  const streams = eventStreams(partitions);
   const accounts: Record<string, object> = {};
   const exported: object[] = [];
   for (const service of Object.keys(DURABLES) as (keyof typeof DURABLES)[]) {
     const name = service.toUpperCase();
-    const { ask, fetch, follow } = rightsOf(service);
+    const { ask, fetch, follow } = rightsOf(service, streams);
     exported.push(
       ...ask.map((subject) => ({ service: subject, accounts: [name] })),
       ...fetch.map((subject) => ({ service: subject, response_type: "stream", accounts: [name] })),
@@ -83,7 +87,24 @@ export function natsAccounts(): Record<string, object> {
   accounts[eventsAccount] = {
     jetstream: "enabled",
     users: [{ user: internalName("operator"), permissions }],
+    ...(partitions > 1 && {
+      mappings: { "cs.v1.*.*.*": `cs.partition.{{partition(${partitions},2)}}.v1.$1.$2.$3` },
+    }),
     exports: exported,
   };
   return accounts;
 }
+
+/** Returns JSON with one line for each import and export. */
+function toJson(value: object): string {
+  const line = (text: string) => text.replace(/\n\s*/g, " ");
+  return JSON.stringify(value, null, 2)
+    .replace(/\{[^{}[\]]*\}/g, line)
+    .replace(/\{[^[\]{}]*\{[^{}[\]]*\}[^[\]{}]*\}/g, line)
+    .replace(/"accounts": \[[^[\]{}]*\]/g, line)
+    .replace(/\{[^{}]*"accounts": \[[^{}]*\]\s*\}/g, line);
+}
+
+/** Returns the content of accounts.conf, which nats-server includes; `source` says what wrote it. */
+export const natsAccountsFile = (source: string, partitions = 1): string =>
+  `# Written by ${source}.\naccounts: ${toJson(natsAccounts(partitions))}\n`;

@@ -24,7 +24,7 @@ let db: pg.Client;
 beforeAll(async () => {
   monitorPort = await freePort();
   const settings = { NATS_MONITOR: `127.0.0.1:${monitorPort}` };
-  nats = await beginNats((child) => startChild({ ...child, env: { ...child.env, ...settings } }));
+  nats = await beginNats({ startChild: (child) => startChild({ ...child, env: { ...child.env, ...settings } }) });
   database = await createTestDatabase("device");
   db = new pg.Client({ connectionString: database.url });
   await db.connect();

@@ -7,11 +7,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { API_PREFIX, DURABLE_SETTINGS, DURABLES, type Durable } from "./consumers.ts";
 import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
 import { natsAccounts } from "./nats-accounts.ts";
+import { listEventStreams } from "./set-up.ts";
+import { partitionOf, partitionStreams } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 /** Attempts of an attacker at NATS with the certificate and key of one service. */
 const victim = "auth-chain-alerts";
-const next = `${API_PREFIX}.CONSUMER.MSG.NEXT.${EVENTS_STREAM}`;
 const account = "019a0000-0000-7000-8000-000000000001";
 
 let nats: TestNats;
@@ -47,9 +48,19 @@ const publish = (connection: NatsConnection, subject: string) =>
     .jetstream()
     .publish(subject, Event.encode(Event.fromPartial({ id: uuidv4(), accountId: account })).finish());
 
-describe("rights at NATS", () => {
+describe.each([1, 4])("rights at NATS with partitions: %i", (partitions) => {
+  /** The stream of the account's events. */
+  const stream =
+    partitions === 1 ? EVENTS_STREAM : partitionStreams(partitions)[partitionOf(account, partitions)]!.name;
+  const next = `${API_PREFIX}.CONSUMER.MSG.NEXT.${stream}`;
+  /** The number of its first event. */
+  const first = partitions === 1 ? 1 : 1_000_000_000;
+  const setUp = () => setUpEvents(operator, { partitions });
+  /** Subjects to which NATS maps another service's event, for each partition. */
+  const mapped = Array.from({ length: 4 }, (_, each) => `cs.partition.${each}.v1.account.${account}.chain-alert`);
+
   beforeAll(async () => {
-    nats = await beginNats();
+    nats = await beginNats({ partitions });
     operator = await nats.connectAs("operator");
     manager = await operator.jetstreamManager();
   });
@@ -64,12 +75,12 @@ describe("rights at NATS", () => {
   /** The subject at which the alert that auth is handling is acknowledged. */
   let ack: string;
   beforeEach(async () => {
-    await manager.streams.delete(EVENTS_STREAM);
-    await setUpEvents(operator);
+    for (const each of await listEventStreams(manager)) await manager.streams.delete(each);
+    await setUp();
     const emitter = await as("account");
     await publish(emitter, `cs.v1.account.${account}.chain-alert`);
     await publish(emitter, `cs.v1.account.${account}.chain-alert`);
-    const auth = await (await as("auth")).jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, victim);
+    const auth = await (await as("auth")).jetstream({ apiPrefix: API_PREFIX }).consumers.get(stream, victim);
     const message = await auth.next({ expires: 2_000 });
     expect(message?.subject).toContain("chain-alert");
     ack = (message as unknown as { reply: string }).reply;
@@ -83,12 +94,12 @@ describe("rights at NATS", () => {
 
   it.each(["device", "key", "account", "signer"])("%s cannot take an alert out of auth's hands", async (service) => {
     const thief = await as(service);
-    const before = await manager.consumers.info(EVENTS_STREAM, victim);
+    const before = await manager.consumers.info(stream, victim);
     expect(before).toMatchObject({ num_ack_pending: 1, num_pending: 1 });
-    const place = `${EVENTS_STREAM}.${victim}`;
+    const place = `${stream}.${victim}`;
     const settings = (name: object, action: string) =>
       JSON.stringify({
-        stream_name: EVENTS_STREAM,
+        stream_name: stream,
         action,
         config: { ...name, ack_policy: "none", filter_subject: "cs.v1.key.>", inactive_threshold: 1_000_000 },
       });
@@ -107,7 +118,7 @@ describe("rights at NATS", () => {
         [`$JS.API.CONSUMER.CREATE.${place}`, settings({ name: victim, durable_name: victim }, action)],
         [`$JS.API.CONSUMER.CREATE.${place}.cs.v1.key.>`, settings({ name: victim }, action)],
         // Without a name in the subject, the one in the settings counts.
-        [`$JS.API.CONSUMER.CREATE.${EVENTS_STREAM}`, settings({ name: victim }, action)],
+        [`$JS.API.CONSUMER.CREATE.${stream}`, settings({ name: victim }, action)],
       ]),
       ...["+ACK", "-NAK", "+TERM", "+WPI", "+NXT"].flatMap((word): [string, string][] => [
         [ack, word],
@@ -116,8 +127,10 @@ describe("rights at NATS", () => {
       ]),
       [`$JS.FC.${place}.1`, ""],
       [`cs.v1.${service === "account" ? "auth" : "account"}.${account}.chain-alert`, "forged"],
+      // Not even its own events: NATS alone chooses the partition.
+      ...[...mapped, `cs.partition.0.v1.${service}.${account}.any`].map((to): [string, string] => [to, "forged"]),
       ...["UPDATE", "DELETE", "PURGE", "MSG.DELETE", "SNAPSHOT", "RESTORE", "LEADER.STEPDOWN"].map(
-        (word): [string, string] => [`$JS.API.STREAM.${word}.${EVENTS_STREAM}`, JSON.stringify({ seq: 1 })],
+        (word): [string, string] => [`$JS.API.STREAM.${word}.${stream}`, JSON.stringify({ seq: 1 })],
       ),
       ["$JS.API.STREAM.CREATE.OTHER", JSON.stringify({ name: "OTHER", subjects: ["other"] })],
     ];
@@ -134,7 +147,7 @@ describe("rights at NATS", () => {
       for (const [subject, payload] of attempts) thief.publish(subject, payload, { reply: inbox });
     });
     expect(refused).toEqual(attempts.map(([subject]) => subject));
-    expect(await manager.consumers.info(EVENTS_STREAM, victim)).toMatchObject({
+    expect(await manager.consumers.info(stream, victim)).toMatchObject({
       num_ack_pending: 1,
       num_pending: 1,
       config: before.config,
@@ -142,11 +155,13 @@ describe("rights at NATS", () => {
   });
 
   it("no service has rights at another service's consumers, or may create one", () => {
-    const accounts = natsAccounts();
+    const accounts = natsAccounts(partitions);
     for (const { service, durable } of thieves) {
       const text = JSON.stringify(accounts[service.toUpperCase()]);
       expect(text).not.toContain(`.${durable}`);
-      expect(text).not.toMatch(/CREATE|DELETE|PURGE|UPDATE|CS_EVENTS\.[*>]|(API|ACK|CONSUMER|NEXT|INFO|GET|api)\.[*>]/);
+      expect(text).not.toMatch(
+        /CREATE|DELETE|PURGE|UPDATE|CS_EVENTS(_\d)?\.[*>]|CS_EVENTS_[*>]|cs\.partition|(API|ACK|CONSUMER|NEXT|INFO|GET|api)\.[*>]/,
+      );
     }
     expect(JSON.stringify(accounts)).not.toContain("gateway");
   });
@@ -156,10 +171,12 @@ describe("rights at NATS", () => {
     await publish(thief, `cs.v1.key.${account}.key-revoked`);
     const targets = [
       `cs.v1.account.${account}.chain-alert`,
-      ...["STREAM.PURGE", "STREAM.DELETE"].map((word) => `$JS.API.${word}.${EVENTS_STREAM}`),
-      `$JS.API.CONSUMER.DELETE.${EVENTS_STREAM}.${victim}`,
-      `${API_PREFIX}.CONSUMER.DELETE.${EVENTS_STREAM}.${victim}`,
+      ...["STREAM.PURGE", "STREAM.DELETE"].map((word) => `$JS.API.${word}.${stream}`),
+      `$JS.API.CONSUMER.DELETE.${stream}.${victim}`,
+      `${API_PREFIX}.CONSUMER.DELETE.${stream}.${victim}`,
       `cs.feed.account.${account}.chain-alert`,
+      `cs.feeds.0.account.${account}.chain-alert`,
+      ...mapped,
       "_R_.abcdef.ghijkl",
       ack,
     ];
@@ -169,50 +186,50 @@ describe("rights at NATS", () => {
     for (const reply of targets) {
       thief.publish(`${next}.key-account-keys-changed`, empty, { reply });
       thief.publish(`cs.v1.key.${account}.key-revoked`, "", { reply });
-      thief.publish(`${API_PREFIX}.CONSUMER.INFO.${EVENTS_STREAM}.key-account-keys-changed`, "", { reply });
-      thief.publish(`$JS.ACK.${EVENTS_STREAM}.key-account-keys-changed.1.1.1.1.1`, "+NXT", { reply });
+      thief.publish(`${API_PREFIX}.CONSUMER.INFO.${stream}.key-account-keys-changed`, "", { reply });
+      thief.publish(`$JS.ACK.${stream}.key-account-keys-changed.1.1.1.1.1`, "+NXT", { reply });
     }
     await thief.flush();
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(await manager.consumers.info(EVENTS_STREAM, victim)).toMatchObject({ num_ack_pending: 1, num_pending: 1 });
-    const { state } = await manager.streams.info(EVENTS_STREAM, { subjects_filter: "cs.v1.account.>" });
+    expect(await manager.consumers.info(stream, victim)).toMatchObject({ num_ack_pending: 1, num_pending: 1 });
+    const { state } = await manager.streams.info(stream, { subjects_filter: "cs.v1.account.>" });
     expect(Object.values(state.subjects ?? {})).toEqual([2]);
-    expect(state.first_seq).toBe(1);
+    expect(state.first_seq).toBe(first);
   });
 
   it("no service creates or changes the stream, and repeating the set-up changes nothing", async () => {
-    const { config } = await manager.streams.info(EVENTS_STREAM);
+    const { config } = await manager.streams.info(stream);
     const thief = await as("key");
     const changes = [{}, { max_age: 24 * 3_600 * 1_000_000_000 }, { max_msgs: 1 }, { subjects: ["cs.v1.key.>"] }];
     for (const word of ["CREATE", "UPDATE"]) {
       for (const api of ["$JS.API", API_PREFIX]) {
-        const subject = `${api}.STREAM.${word}.${EVENTS_STREAM}`;
+        const subject = `${api}.STREAM.${word}.${stream}`;
         for (const change of changes) {
           const attempt = () => thief.publish(subject, JSON.stringify({ ...config, ...change }), { reply: "_INBOX.x" });
           expect(await refusals(thief, attempt)).toEqual([subject]);
         }
       }
     }
-    await setUpEvents(operator);
-    expect((await manager.streams.info(EVENTS_STREAM)).config).toEqual(config);
+    await setUp();
+    expect((await manager.streams.info(stream)).config).toEqual(config);
   });
 
   it("a stream of an earlier version gets this version's time for which NATS knows ids, and keeps its events", async () => {
-    const { config, state } = await manager.streams.info(EVENTS_STREAM);
-    await manager.streams.update(EVENTS_STREAM, { ...config, duplicate_window: 2 * 3_600 * 1_000_000_000 });
-    await setUpEvents(operator);
-    const after = await manager.streams.info(EVENTS_STREAM);
+    const { config, state } = await manager.streams.info(stream);
+    await manager.streams.update(stream, { ...config, duplicate_window: 2 * 3_600 * 1_000_000_000 });
+    await setUp();
+    const after = await manager.streams.info(stream);
     expect(after.config).toEqual(config);
     expect(after.state.messages).toBe(state.messages);
   });
 
   it("a later version's settings of a consumer replace the present ones", async () => {
     const earlier = { max_deliver: 7, filter_subjects: ["cs.v1.account.*.chain-alert", "cs.v1.account.*.other"] };
-    await manager.consumers.update(EVENTS_STREAM, victim, earlier);
-    await setUpEvents(operator);
-    const { config, delivered } = await manager.consumers.info(EVENTS_STREAM, victim);
+    await manager.consumers.update(stream, victim, earlier);
+    await setUp();
+    const { config, delivered } = await manager.consumers.info(stream, victim);
     expect(config).toMatchObject({ max_deliver: 2_100, filter_subjects: ["cs.v1.account.*.chain-alert"] });
-    expect(delivered.stream_seq).toBe(1);
+    expect(delivered.stream_seq).toBe(first);
   });
 
   it("no service can subscribe to subjects of others", async () => {
@@ -220,6 +237,8 @@ describe("rights at NATS", () => {
     const subjects = [
       "cs.v1.>",
       "cs.feed.>",
+      "cs.feeds.>",
+      "cs.partition.>",
       "cs.api.>",
       "$JS.ACK.>",
       `cs.v1.account.${account}.chain-alert`,
@@ -230,6 +249,22 @@ describe("rights at NATS", () => {
       for (const subject of subjects) thief.subscribe(subject, { callback: () => undefined });
     });
     expect(refused.sort()).toEqual([...subjects].sort());
+  });
+
+  it("a service's events are stored as its own, with any account in their subject", async () => {
+    const thief = await as("key");
+    const tokens = ["{{partition(4,2)}}", "$1", "$JS", "cs", "0", account];
+    for (const token of tokens) await publish(thief, `cs.v1.key.${token}.key-revoked`);
+    await publish(thief, `cs.v1.key.${account}.cs.v1.account.${account}.chain-alert`);
+    await publish(thief, "cs.v1.key.chain-alert");
+    const counts: number[] = [];
+    for (const each of await listEventStreams(manager)) {
+      const { state } = await manager.streams.info(each, { subjects_filter: "cs.v1.key.>" });
+      counts.push(...Object.values(state.subjects ?? {}));
+      const alerts = await manager.streams.info(each, { subjects_filter: "cs.v1.account.>" });
+      expect(Object.values(alerts.state.subjects ?? {}), each).toEqual(each === stream ? [2] : []);
+    }
+    expect(counts.reduce((sum, count) => sum + count)).toBe(tokens.length + 2);
   });
 
   it("answers of NATS to one service reach no other", async () => {
@@ -261,7 +296,7 @@ describe("rights at NATS", () => {
         });
         await publish(await as(subject.split(".")[2]!), subject);
         expect(await got.promise, durable).toBe(subject);
-        const settled = async () => (await manager.consumers.info(EVENTS_STREAM, durable)).num_ack_pending;
+        const settled = async () => (await manager.consumers.info(stream, durable)).num_ack_pending;
         // The event that is being handled above comes again later.
         if (durable !== victim) await expect.poll(settled, { timeout: 10_000 }).toBe(0);
         await consumer.close();
@@ -274,7 +309,7 @@ describe("rights at NATS", () => {
     const tail = ack.split(".").slice(2).join(".");
     const auth = await as("auth");
     expect(await refusals(auth, () => auth.publish(`$JS.ACK._.f8Lg37VQ.${tail}`, "+ACK"))).toEqual([]);
-    const settled = async () => (await manager.consumers.info(EVENTS_STREAM, victim)).num_ack_pending;
+    const settled = async () => (await manager.consumers.info(stream, victim)).num_ack_pending;
     await expect.poll(settled).toBe(0);
   });
 });

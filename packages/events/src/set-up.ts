@@ -1,6 +1,7 @@
 import type { TlsMaterial } from "@countersign/core";
 import {
   AckPolicy,
+  type ConsumerConfig,
   connect,
   DeliverPolicy,
   type JetStreamManager,
@@ -9,9 +10,10 @@ import {
   ReplayPolicy,
   RetentionPolicy,
   StorageType,
+  type StreamConfig,
 } from "nats";
-import { DURABLE_SETTINGS, FED_SUBJECTS } from "./consumers.ts";
-import { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";
+import { DURABLE_SETTINGS } from "./consumers.ts";
+import { EVENTS_STREAM, EVENTS_SUBJECTS, type EventStream, partitionStreams, UNPARTITIONED } from "./stream.ts";
 
 const SECOND_NS = 1_000_000_000;
 const MINUTE_NS = 60 * SECOND_NS;
@@ -29,10 +31,13 @@ const NO_CONSUMER = 10014;
 /** Durable consumers of earlier versions: nobody fetches their events any more. */
 const RETIRED = ["device-session-created", "key-session-created"];
 
-const REPUBLISH = { src: EVENTS_SUBJECTS, dest: FED_SUBJECTS };
+/**
+ * How far the numbers of a partition's events begin above those of all events before, which are the ids that
+ * clients resume from: more than come until NATS distributes the events.
+ */
+const SEQUENCE_MARGIN = 1_000_000_000;
+
 const STREAM = {
-  name: EVENTS_STREAM,
-  subjects: [EVENTS_SUBJECTS],
   retention: RetentionPolicy.Limits,
   storage: StorageType.File,
   max_age: 7 * 24 * HOUR_NS,
@@ -41,30 +46,55 @@ const STREAM = {
 
 const hasCode = (error: unknown, code: number) => error instanceof NatsError && error.api_error?.err_code === code;
 
-async function ensureStream({ streams }: JetStreamManager, replicas: number): Promise<void> {
-  const ours = { republish: REPUBLISH, num_replicas: replicas, duplicate_window: DUPLICATE_WINDOW_NS };
+/** Creates a stream if it is missing. Returns the number of its last event. */
+async function ensureStream(
+  { streams }: JetStreamManager,
+  { name, subjects, feed }: EventStream,
+  replicas: number,
+  created: Partial<StreamConfig> = {},
+): Promise<number> {
+  const ours = {
+    republish: { src: EVENTS_SUBJECTS, dest: feed },
+    num_replicas: replicas,
+    duplicate_window: DUPLICATE_WINDOW_NS,
+  };
   try {
-    const { config } = await streams.info(EVENTS_STREAM);
+    const { config, state } = await streams.info(name);
     const { republish, num_replicas, duplicate_window } = config;
     if (republish === undefined || num_replicas !== replicas || duplicate_window !== DUPLICATE_WINDOW_NS)
-      await streams.update(EVENTS_STREAM, { ...config, ...ours });
+      await streams.update(name, { ...config, ...ours });
+    return state.last_seq;
   } catch (error) {
     if (!hasCode(error, NO_STREAM)) throw error;
-    await streams.add({ ...STREAM, ...ours });
+    return (await streams.add({ name, subjects: [subjects], ...STREAM, ...ours, ...created })).state.last_seq;
   }
 }
 
-/**
- * Sets up NATS, as the operator; no service has the right to. Creates the stream of all events if it is
- * missing (an existing one keeps its settings, except the number of servers that have it and the duplicate
- * window), and every service's durable consumers with the settings of this version; deletes those that it no
- * longer has. `replicas`: the number of servers that have the stream, 1, 3 or 5. Idempotent.
- */
-export async function setUpEvents(operator: NatsConnection, { replicas = 1 } = {}): Promise<void> {
-  const manager = await operator.jetstreamManager();
-  await ensureStream(manager, replicas);
+/** Returns the names of the streams of events that NATS has, as the operator. */
+export async function listEventStreams({ streams }: JetStreamManager): Promise<string[]> {
+  const names: string[] = [];
+  for await (const name of streams.names()) if (/^CS_EVENTS(_\d+)?$/.test(name)) names.push(name);
+  return names.sort();
+}
+
+/** Errors: Error where NATS has another number of partitions: services would not find the events there. */
+async function requirePartitions(manager: JetStreamManager, partitions: number): Promise<void> {
+  for (const name of await listEventStreams(manager)) {
+    if (name === EVENTS_STREAM) continue;
+    const { config } = await manager.streams.info(name);
+    if (config.metadata?.partitions === String(partitions)) continue;
+    throw new Error(`NATS has events in ${config.metadata?.partitions} partitions; set CS_NATS_PARTITIONS to that`);
+  }
+}
+
+/** Creates the durable consumers of a stream, or gives them the settings of this version. */
+async function ensureConsumers(
+  { consumers }: JetStreamManager,
+  stream: string,
+  metadata: Pick<ConsumerConfig, "metadata">,
+): Promise<void> {
   for (const durable of RETIRED) {
-    await manager.consumers.delete(EVENTS_STREAM, durable).catch((error) => {
+    await consumers.delete(stream, durable).catch((error) => {
       if (!hasCode(error, NO_CONSUMER)) throw error;
     });
   }
@@ -77,14 +107,48 @@ export async function setUpEvents(operator: NatsConnection, { replicas = 1 } = {
       replay_policy: ReplayPolicy.Instant,
       max_deliver: maxDeliver,
       filter_subjects: [...filter],
+      ...metadata,
     };
     try {
-      await manager.consumers.add(EVENTS_STREAM, config);
+      await consumers.add(stream, config);
     } catch (error) {
       if (!hasCode(error, EXISTS)) throw error;
-      await manager.consumers.update(EVENTS_STREAM, durable, config);
+      await consumers.update(stream, durable, config);
     }
   }
+}
+
+export interface SetUpOptions {
+  /** The number of servers that have each stream: 1, 3 or 5. Default 1. */
+  replicas?: number;
+  /** Default 1: one stream of all events. Another number is final. */
+  partitions?: number;
+}
+
+/**
+ * Sets up NATS, as the operator; no service has the right to. Creates the streams of events that are missing
+ * (existing ones keep their settings, except the number of servers that have them and the duplicate window),
+ * and every service's durable consumers with the settings of this version; deletes those that it no longer
+ * has. Idempotent. Errors: Error where NATS has another number of partitions.
+ */
+export async function setUpEvents(
+  operator: NatsConnection,
+  { replicas = 1, partitions = 1 }: SetUpOptions = {},
+): Promise<void> {
+  const manager = await operator.jetstreamManager();
+  await requirePartitions(manager, partitions);
+  // A service reads it, and logs where it is configured with fewer.
+  const metadata = partitions === 1 ? {} : { metadata: { partitions: String(partitions) } };
+  const last = await ensureStream(manager, UNPARTITIONED, replicas);
+  for (const stream of partitionStreams(partitions)) {
+    await ensureStream(manager, stream, replicas, {
+      first_seq: last + SEQUENCE_MARGIN,
+      subject_transform: { src: stream.subjects, dest: EVENTS_SUBJECTS },
+      ...metadata,
+    });
+    await ensureConsumers(manager, stream.name, metadata);
+  }
+  await ensureConsumers(manager, EVENTS_STREAM, metadata);
 }
 
 /**
@@ -94,7 +158,7 @@ export async function setUpEvents(operator: NatsConnection, { replicas = 1 } = {
 export async function setUpNats(
   natsUrl: string,
   { ca, cert, key }: TlsMaterial,
-  options: { replicas?: number } = {},
+  options: SetUpOptions = {},
 ): Promise<void> {
   const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
   const operator = await connect({ servers: natsUrl.split(","), name: "set-up", tls, timeout: 5_000 });
@@ -105,9 +169,24 @@ export async function setUpNats(
   }
 }
 
+/** Returns a stream's events since a time, with their times. */
+async function readSince(operator: NatsConnection, stream: string, since: Date) {
+  const options = { deliver_policy: DeliverPolicy.StartTime, opt_start_time: since.toISOString() };
+  const consumer = await operator.jetstream().consumers.get(stream, options);
+  let { num_pending: left } = await consumer.info();
+  const events: { at: number; subject: string; event: string }[] = [];
+  if (left === 0) return events;
+  for await (const { subject, data, info } of await consumer.consume()) {
+    events.push({ at: info.timestampNanos, subject, event: Buffer.from(data).toString("base64") });
+    left -= 1;
+    if (left === 0) break;
+  }
+  return events;
+}
+
 /**
- * Returns the stream's events since a time, as the operator: subjects and messages in base64. Errors: Error
- * where the stream was made later or keeps events for less time: some would be missing.
+ * Returns the events of all streams since a time, as the operator: subjects and messages in base64. Errors:
+ * Error where the first stream was made later or one keeps events for less time: some would be missing.
  */
 export async function exportEvents(
   natsUrl: string,
@@ -117,22 +196,18 @@ export async function exportEvents(
   const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
   const operator = await connect({ servers: natsUrl.split(","), name: "export", tls, timeout: 5_000 });
   try {
-    const { created, config } = await (await operator.jetstreamManager()).streams.info(EVENTS_STREAM);
-    const keepsSince = config.max_age === 0 ? 0 : Date.now() - config.max_age / 1_000_000;
-    // `since` has a margin of a minute.
-    if (since.getTime() + 60_000 < Math.max(Date.parse(created), keepsSince))
-      throw new Error(`the stream of events has none of before ${created}, or has deleted them: use --no-events`);
-    const options = { deliver_policy: DeliverPolicy.StartTime, opt_start_time: since.toISOString() };
-    const consumer = await operator.jetstream().consumers.get(EVENTS_STREAM, options);
-    let { num_pending: left } = await consumer.info();
-    const events: { subject: string; event: string }[] = [];
-    if (left === 0) return events;
-    for await (const { subject, data } of await consumer.consume()) {
-      events.push({ subject, event: Buffer.from(data).toString("base64") });
-      left -= 1;
-      if (left === 0) break;
+    const manager = await operator.jetstreamManager();
+    const { created } = await manager.streams.info(EVENTS_STREAM);
+    let events: Awaited<ReturnType<typeof readSince>> = [];
+    for (const stream of await listEventStreams(manager)) {
+      const { config } = await manager.streams.info(stream);
+      const keepsSince = config.max_age === 0 ? 0 : Date.now() - config.max_age / 1_000_000;
+      // `since` has a margin of a minute.
+      if (since.getTime() + 60_000 < Math.max(Date.parse(created), keepsSince))
+        throw new Error(`the stream of events has none of before ${created}, or has deleted them: use --no-events`);
+      events = events.concat(await readSince(operator, stream, since));
     }
-    return events;
+    return events.sort((one, other) => one.at - other.at).map(({ subject, event }) => ({ subject, event }));
   } finally {
     await operator.close();
   }

@@ -1,2 +1,35 @@
+/** A stream of events at NATS. */
+export interface EventStream {
+  readonly name: string;
+  /** Subjects from which it takes events; the stored ones are EVENTS_SUBJECTS. */
+  readonly subjects: string;
+  /** Below this subject NATS publishes every stored event again, with its sequence in the stream. */
+  readonly feed: string;
+}
+
 export const EVENTS_STREAM = "CS_EVENTS";
 export const EVENTS_SUBJECTS = "cs.v1.>";
+
+/** All events, or with partitions those from before. */
+export const UNPARTITIONED: EventStream = { name: EVENTS_STREAM, subjects: EVENTS_SUBJECTS, feed: "cs.feed.>" };
+
+/** More would cost more requests for their consumers than they gain. */
+export const MAX_PARTITIONS = 64;
+
+/** Returns the streams of events by partition; none where there is one partition. */
+export const partitionStreams = (partitions: number): EventStream[] =>
+  Array.from({ length: partitions === 1 ? 0 : partitions }, (_, partition) => ({
+    name: `${EVENTS_STREAM}_${partition}`,
+    subjects: `cs.partition.${partition}.${EVENTS_SUBJECTS.slice("cs.".length)}`,
+    feed: `cs.feeds.${partition}.>`,
+  }));
+
+/** Returns all streams with events. */
+export const eventStreams = (partitions: number): EventStream[] => [UNPARTITIONED, ...partitionStreams(partitions)];
+
+/** Returns an account's partition as nats-server computes it: by FNV-1a of 32 bits. */
+export function partitionOf(accountId: string, partitions: number): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(accountId)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return (hash >>> 0) % partitions;
+}

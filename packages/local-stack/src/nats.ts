@@ -1,8 +1,10 @@
+import { cpSync, writeFileSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
+import { natsAccountsFile } from "@countersign/events/nats-accounts.ts";
 import { setUpNats } from "@countersign/events/set-up.ts";
 import { readTls, tlsFiles } from "./certificates.ts";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
@@ -33,12 +35,24 @@ export interface NatsServerOptions {
   config?: string;
   /** Settings (deploy/nats/README.md) that replace or add to those of a server by itself. */
   settings?: Record<string, string>;
+  /** Of the events. Default 1. */
+  partitions?: number;
   start?: StartChild;
+}
+
+/** Returns the folder of the configuration: deploy/nats, or a copy with accounts for partitions. */
+function configFolder(stateDir: string, partitions: number): string {
+  const original = join(root, "deploy/nats");
+  if (partitions === 1) return original;
+  const copy = join(stateDir, "nats-config");
+  cpSync(original, copy, { recursive: true });
+  writeFileSync(join(copy, "accounts.conf"), natsAccountsFile("the local stack", partitions));
+  return copy;
 }
 
 /** Starts nats-server and waits until it greets. */
 export async function startNatsServer(options: NatsServerOptions): Promise<Child> {
-  const { stateDir, port, logFile, name = "nats", config = "server.conf" } = options;
+  const { stateDir, port, logFile, name = "nats", config = "server.conf", partitions = 1 } = options;
   const tls = tlsFiles(stateDir, "nats");
   const settings = {
     NATS_LISTEN: `127.0.0.1:${port}`,
@@ -54,7 +68,7 @@ export async function startNatsServer(options: NatsServerOptions): Promise<Child
   const child = await (options.start ?? startChild)({
     name,
     command: options.binary,
-    args: ["-c", join(root, "deploy/nats", config)],
+    args: ["-c", join(configFolder(stateDir, partitions), config)],
     env: { ...process.env, ...settings },
     logFile,
   });
@@ -67,7 +81,8 @@ export async function startNatsServer(options: NatsServerOptions): Promise<Child
 
 /** Starts a nats-server by itself and sets it up. */
 export async function startNats(options: NatsServerOptions): Promise<Child> {
+  const { port, stateDir, partitions = 1 } = options;
   const child = await startNatsServer(options);
-  await setUpNats(`tls://127.0.0.1:${options.port}`, readTls(tlsFiles(options.stateDir, "operator")));
+  await setUpNats(`tls://127.0.0.1:${port}`, readTls(tlsFiles(stateDir, "operator")), { partitions });
   return child;
 }

@@ -25,6 +25,8 @@ export interface StackOptions {
   citus?: { home: string; firstNode?: number } | undefined;
   /** A Postgres server for each service, with these further settings (name=value). Default: one for all. */
   ownPostgres?: (service: ServiceName) => readonly string[];
+  /** Of the events at NATS. Default 1: one stream. */
+  partitions?: number | undefined;
   /** Processes of each service and of the gateway, on the same databases. Default 1. */
   replicas?: number;
   /** Services and gateway that are started. Default: all. */

@@ -142,9 +142,10 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const tools = ensureTools(say);
   const databases = startDatabases(options, ports.postgres, log("postgres"), start, restarts);
   const certificates = ensureCertificates(stateDir);
+  const { partitions = 1 } = options;
   const nats = Promise.all([tools, certificates]).then(async ([{ natsServer }]) => {
     await restarts.begin("nats", () =>
-      startNats({ binary: natsServer, stateDir, port: ports.nats, logFile: log("nats"), start }),
+      startNats({ binary: natsServer, stateDir, port: ports.nats, partitions, logFile: log("nats"), start }),
     );
     say("nats is up");
   });
@@ -196,6 +197,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     gateway,
     allowedOrigins: pages,
     natsUrl,
+    partitions,
     networksFile: files.networks,
     databaseUrl,
     databaseUrlFiles: options.databaseUrlFiles,

@@ -9,7 +9,7 @@ import { freePort } from "@countersign/local-stack/ports.ts";
 import { ensureTools } from "@countersign/local-stack/tools.ts";
 
 /** Starts three real nats-servers that form a cluster, for one test file. */
-export async function beginNatsCluster() {
+export async function beginNatsCluster(partitions = 1) {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-nats-cluster-"));
   await ensureCertificates(stateDir);
   const { natsServer: binary } = await ensureTools(console.log);
@@ -28,7 +28,7 @@ export async function beginNatsCluster() {
       NATS_CLUSTER_PASSWORD: `"${password}"`,
     };
     const logFile = join(stateDir, `${name}.log`);
-    return startNatsServer({ binary, stateDir, port, logFile, name, config: "cluster.conf", settings });
+    return startNatsServer({ binary, stateDir, port, logFile, name, config: "cluster.conf", settings, partitions });
   };
   const start = async (name: string): Promise<void> => {
     const at = names.indexOf(name);

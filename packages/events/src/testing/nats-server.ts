@@ -18,7 +18,7 @@ export const LASTING: ConnectionOptions = { maxReconnectAttempts: -1, reconnectT
  * Starts a real nats-server for one test file, set up by the operator, with certificates for every service.
  * `startChild` may change its configuration before it starts.
  */
-export async function beginNats(startChild?: StartChild) {
+export async function beginNats({ startChild, partitions = 1 }: { startChild?: StartChild; partitions?: number } = {}) {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-nats-"));
   await ensureCertificates(stateDir);
   const { natsServer: binary } = await ensureTools(console.log);
@@ -29,7 +29,7 @@ export async function beginNats(startChild?: StartChild) {
   const tlsOf = (name: string): TlsMaterial => loadTls(tlsFiles(stateDir, name));
   const start = async (): Promise<void> => {
     const logFile = join(stateDir, "nats.log");
-    child = await startNats({ binary, stateDir, port, logFile, ...(startChild && { start: startChild }) });
+    child = await startNats({ binary, stateDir, port, logFile, partitions, ...(startChild && { start: startChild }) });
   };
   await start();
   return {
@@ -46,9 +46,9 @@ export async function beginNats(startChild?: StartChild) {
       return connection;
     },
     /** Links with the certificate of a service, as its process does; the caller closes it. */
-    linkAs(name: string, natsUrl = url): NatsLink {
+    linkAs(name: string, natsUrl = url, as = { partitions }): NatsLink {
       const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
-      return linkNats({ natsUrl, tls: tlsOf(name), name, logger });
+      return linkNats({ natsUrl, tls: tlsOf(name), name, logger, ...as });
     },
     start,
     stop: () => child.stop(),

@@ -108,7 +108,8 @@ async function start(stateDir: string, worker: string): Promise<RunningStack> {
     const apps = localApps([TEST_APP, TEST_PHONE_APP]);
     const webWallet = process.env.CS_TEST_WALLET === "1";
     const common = { stateDir, freePorts: true, throwAway: true, webWallet, apps, say };
-    return await startStack({ ...common, pgbouncer, citus });
+    const partitions = Number(process.env.CS_TEST_NATS_PARTITIONS ?? (home ? 4 : 1));
+    return await startStack({ ...common, pgbouncer, citus, partitions });
   } catch (error) {
     // Logs of a stack that did not start are what one wants to read: they stay, the rest goes.
     const kept = join(root, ".local", "failed-stack");

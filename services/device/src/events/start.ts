@@ -1,5 +1,5 @@
 import type { Clock, Logger } from "@countersign/core";
-import { type NatsLink, startEventFeed } from "@countersign/events";
+import { type NatsLink, startEventFeeds } from "@countersign/events";
 import type { Metrics } from "@countersign/runtime";
 import { Gauge } from "prom-client";
 import type { WatchAccountOptions } from "./watch-account.ts";
@@ -18,11 +18,11 @@ export interface AccountEventsOptions {
 const MAX_PER_ACCOUNT = 50;
 const MAX_WAITING = 256;
 
-/** Starts the process's feed of all events and the streams that it serves. */
+/** Starts the process's feeds of all events and the streams that it serves. */
 export function startAccountEvents(options: AccountEventsOptions): WatchAccountOptions & { close(): Promise<void> } {
   const { nats, logger, metrics, clock, stopping } = options;
   const watchers = createWatchers({ maxPerAccount: MAX_PER_ACCOUNT, maxWaiting: MAX_WAITING });
-  const feed = startEventFeed({
+  const feeds = startEventFeeds({
     nats,
     logger,
     onEvent: watchers.publish,
@@ -37,5 +37,5 @@ export function startAccountEvents(options: AccountEventsOptions): WatchAccountO
       this.set(watchers.count());
     },
   });
-  return { feed, watchers, clock, close: feed.close };
+  return { feeds, watchers, clock, close: feeds.close };
 }

@@ -46,7 +46,12 @@ const feed = {
 };
 
 const watch = (lastEventId = "") =>
-  watchAccount({ feed, watchers, clock })({ accountId, sessionId: "mine", lastEventId, signal: abort.signal });
+  watchAccount({ feeds: { of: () => feed }, watchers, clock })({
+    accountId,
+    sessionId: "mine",
+    lastEventId,
+    signal: abort.signal,
+  });
 
 async function take(stream: ReturnType<typeof watch>, count: number) {
   const seen: string[] = [];
@@ -167,6 +172,30 @@ describe("watching an account", () => {
   it("bounds the streams of an account", async () => {
     for (let count = 0; count < 3; count++) await take(watch(), 1);
     await expect(watch().next()).rejects.toMatchObject({ reason: "RateLimited" });
+  });
+
+  it("of accounts in two partitions follows the numbers of each, and resets an id from before the partitions", async () => {
+    const first = 1_000_000_001;
+    const inPartition = (last: number) => ({
+      position: () => last,
+      bounds: async () => ({ first, last }),
+      next: async () => undefined,
+    });
+    const feeds = { of: (id: string) => inPartition(id === accountId ? first + 7 : first + 3) };
+    const begin = (id: string, lastEventId: string) =>
+      watchAccount({ feeds, watchers, clock })({ accountId: id, sessionId: "s", lastEventId, signal: abort.signal });
+    const [one, two, early] = [begin(accountId, ""), begin(other, `${first}`), begin(accountId, "42")];
+    expect(await take(one, 1)).toEqual([`${first + 7}`]);
+    expect(await take(two, 1)).toEqual([`${first + 3}`]);
+    expect(await take(early, 2)).toEqual(["42 stream.reset", `${first + 7}`]);
+    const happens = (id: string, sequence: number) => {
+      const event = Event.fromPartial({ accountId: id, occurredAt: clock.now(), deviceUpdated: { deviceId: "d" } });
+      watchers.publish({ sequence, subject: `cs.v1.device.${id}.device-updated`, decode: () => event });
+    };
+    happens(accountId, first + 8);
+    happens(other, first + 4);
+    expect(await take(one, 1)).toEqual([`${first + 8} device.updated`]);
+    expect(await take(two, 1)).toEqual([`${first + 4} device.updated`]);
   });
 
   it("needs the feed, and a sane id", async () => {

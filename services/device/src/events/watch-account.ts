@@ -21,8 +21,10 @@ export interface WatchAccount {
   signal: AbortSignal;
 }
 
+type Feed = Pick<EventFeed, "position" | "bounds" | "next">;
+
 export interface WatchAccountOptions {
-  feed: Pick<EventFeed, "position" | "bounds" | "next">;
+  feeds: { of(accountId: string): Feed };
   watchers: Pick<Watchers, "add">;
   clock: Clock;
 }
@@ -69,11 +71,11 @@ function parseId(id: string): number {
  * the stream's order. Ends with the session's own session.ended.
  * Errors: InvalidRequest (id), RateLimited, Unavailable (no NATS, slow reader, server stops).
  */
-export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
+export function watchAccount({ feeds, watchers, clock }: WatchAccountOptions) {
   const turns = createTurns(MAX_CONCURRENT_READS);
 
   /** Yields the stored events after `after`. Newer ones are in the watcher's queue already. */
-  async function* past(watch: WatchAccount, after: number, first: number): AsyncGenerator<WatchedEvent> {
+  async function* past(feed: Feed, watch: WatchAccount, after: number, first: number): AsyncGenerator<WatchedEvent> {
     const since = new Date(clock.now().getTime() - HOUR_MS);
     const subject = `cs.v1.*.${watch.accountId}.*`;
     let stored = await turns.run(() => feed.next(subject, after + 1));
@@ -93,6 +95,7 @@ export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
 
   return async function* (watch: WatchAccount): AsyncGenerator<WatchedEvent> {
     const after = watch.lastEventId === "" ? undefined : parseId(watch.lastEventId);
+    const feed = feeds.of(watch.accountId);
     const watcher = watchers.add(watch.accountId);
     watch.signal.addEventListener("abort", watcher.close, { once: true });
     try {
@@ -105,7 +108,7 @@ export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
         if (after > last) yield reset(position);
         else {
           position = Math.max(position, after);
-          for await (const event of past(watch, after, first)) {
+          for await (const event of past(feed, watch, after, first)) {
             if (watch.signal.aborted) return;
             yield event;
             position = Math.max(position, Number(event.id));
