@@ -29,6 +29,8 @@ describe("the chart", () => {
     expect(() => renderText({ "networkPolicy.enable": true })).toThrow(/enable/);
     expect(() => renderText({ "termination.drainSeconds": 5 })).toThrow(/drainSeconds/);
     expect(() => renderText({ issuer: "api.example.com" })).toThrow(/issuer/);
+    for (const partitions of [0, 65, 2.5, true])
+      expect(() => renderText({ "nats.partitions": partitions })).toThrow(/partitions/);
   });
 
   it("runs programs that exist, as `restricted` demands and without a token of the API", () => {
@@ -84,6 +86,17 @@ describe("the chart", () => {
       expect(env).toContainEqual({ name: "OTEL_EXPORTER_OTLP_ENDPOINT", value: endpoint });
       expect(env).toContainEqual({ name: "OTEL_TRACES_SAMPLER_ARG", value: "0.25" });
     }
+  });
+
+  it.each([1, 16])("gives all processes that use NATS the same number of partitions: %i", (partitions) => {
+    const of = (name: string) =>
+      workloads(render(partitions === 1 ? {} : { "nats.partitions": partitions })).flatMap(({ spec }) =>
+        spec.template.spec.containers[0].env.filter((each: { name: string }) => each.name === name),
+      );
+    expect(of("CS_NATS_URL")).toHaveLength(6);
+    expect(of("CS_NATS_PARTITIONS")).toEqual(
+      of("CS_NATS_URL").map(() => ({ name: "CS_NATS_PARTITIONS", value: String(partitions) })),
+    );
   });
 
   it("gives each process the addresses of those that it calls, and its own Secret only", () => {
