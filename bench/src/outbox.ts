@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reportFailure } from "@countersign/build/fail.ts";
+import { eventStreams } from "@countersign/events/stream.ts";
 import { ensureCertificates, readTls, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { createDatabases } from "@countersign/local-stack/databases.ts";
 import { startNats } from "@countersign/local-stack/nats.ts";
@@ -22,6 +23,7 @@ interface Load {
   rate: number;
   replicas: number;
   everySeconds: number;
+  partitions: number;
 }
 
 const TABLE = `SELECT pg_total_relation_size('outbox')::float8 / 1024 AS kib, (SELECT count(*) FROM outbox)::int AS rows,
@@ -35,7 +37,13 @@ async function measure(stateDir: string, load: Load): Promise<void> {
   await ensureCertificates(stateDir);
   const postgres = await startPostgres({ stateDir, port: await freePort(), logFile: join(stateDir, "postgres.log") });
   const natsPort = await freePort();
-  const nats = await startNats({ binary: natsServer, stateDir, port: natsPort, logFile: join(stateDir, "nats.log") });
+  const nats = await startNats({
+    binary: natsServer,
+    stateDir,
+    port: natsPort,
+    partitions: load.partitions,
+    logFile: join(stateDir, "nats.log"),
+  });
   const replicas: ChildProcess[] = [];
   const natsUrl = `tls://127.0.0.1:${natsPort}`;
   // The device service may read what NATS republishes.
@@ -49,12 +57,14 @@ async function measure(stateDir: string, load: Load): Promise<void> {
     await database.connect();
 
     let lags: number[] = [];
-    connection.subscribe("cs.feed.>", {
-      callback(error, message) {
-        if (error) throw error;
-        lags.push(Date.now() - timeOf(message.headers!.get("Nats-Msg-Id")));
-      },
-    });
+    for (const { feed } of eventStreams(load.partitions)) {
+      connection.subscribe(feed, {
+        callback(error, message) {
+          if (error) throw error;
+          lags.push(Date.now() - timeOf(message.headers!.get("Nats-Msg-Id")));
+        },
+      });
+    }
     await connection.flush();
     const eventsPerSecond = load.rate / load.replicas;
     const files = tlsFiles(stateDir, "device");
@@ -105,19 +115,22 @@ async function measure(stateDir: string, load: Load): Promise<void> {
 }
 
 const outbox = command({
-  usage: "[--seconds <n>] [--rate <events per second>] [--replicas <n>] [--every <seconds>]",
+  usage: "[--seconds <n>] [--rate <events per second>] [--replicas <n>] [--every <seconds>] [--partitions <n>]",
   about: "Emits events through the outbox of one service with several replicas; prints lag and the table's size.",
   options: {
     seconds: { type: "string", default: "600" },
     rate: { type: "string", default: "2000" },
     replicas: { type: "string", default: "3" },
     every: { type: "string", default: "60" },
+    partitions: { type: "string", default: "1" },
   },
   async run({ values }) {
     const [seconds, rate, replicas] = [Number(values.seconds), Number(values.rate), Number(values.replicas)];
-    const everySeconds = Number(values.every);
-    if (!(seconds > 0 && rate > 0 && replicas > 0 && everySeconds > 0)) throw new UsageError(this.usage);
-    await inTemporaryState("outbox", (stateDir) => measure(stateDir, { seconds, rate, replicas, everySeconds }));
+    const [everySeconds, partitions] = [Number(values.every), Number(values.partitions)];
+    if (!(seconds > 0 && rate > 0 && replicas > 0 && everySeconds > 0 && partitions > 0))
+      throw new UsageError(this.usage);
+    const load = { seconds, rate, replicas, everySeconds, partitions };
+    await inTemporaryState("outbox", (stateDir) => measure(stateDir, load));
   },
 });
 

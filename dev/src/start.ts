@@ -71,6 +71,8 @@ export async function start(options: {
   app?: string[] | undefined;
   /** The folder of a Postgres with Citus. Default: one Postgres. */
   citus?: string;
+  /** Of the events at NATS. Default: one stream. */
+  partitions?: number;
 }): Promise<void> {
   const apps = localApps(options.app ?? []);
   const started = performance.now();
@@ -95,6 +97,7 @@ export async function start(options: {
     apps,
     throwAway: false,
     ...(options.citus !== undefined && { citus: { home: options.citus } }),
+    partitions: options.partitions,
     say,
     cancel: asked,
   });

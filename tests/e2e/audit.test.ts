@@ -4,6 +4,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { listEventStreams } from "@countersign/events/set-up.ts";
 import { GetAuditProofResponse, InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { createRpcClient } from "@countersign/rpc";
@@ -87,11 +88,15 @@ describe("the audit log of a running signer", () => {
     const operator = loadTls({ ca, ...clients.operator! });
     const tls = { ca: operator.ca.toString(), cert: operator.cert.toString(), key: operator.key.toString() };
     const nats = await connect({ servers: stack.nats, tls });
-    const { streams } = await nats.jetstreamManager();
+    const manager = await nats.jetstreamManager();
     const subject = "cs.v1.signer.all.audit-checkpoint";
     const published = async () => {
-      const { state } = await streams.info("CS_EVENTS", { subjects_filter: subject });
-      return state.subjects?.[subject] ?? 0;
+      let count = 0;
+      for (const stream of await listEventStreams(manager)) {
+        const { state } = await manager.streams.info(stream, { subjects_filter: subject });
+        count += state.subjects?.[subject] ?? 0;
+      }
+      return count;
     };
     await expect.poll(published, { timeout: 20_000 }).toBeGreaterThan(0);
     await nats.close();

@@ -1,3 +1,4 @@
+import { listEventStreams } from "@countersign/events/set-up.ts";
 import { readTls, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { connect, type NatsConnection } from "nats";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -6,7 +7,6 @@ import { pollOptions, secondPhone, signUpPerson, stack, tokenOf } from "../suppo
 import { call } from "../support/raw-request.ts";
 import { deviceLog, noticesSince } from "./notice-log.ts";
 
-const STREAM = "CS_EVENTS";
 const SERVICES = ["auth", "device", "key", "account", "signer"];
 let operator: NatsConnection;
 const publishers = new Map<string, NatsConnection>();
@@ -48,8 +48,10 @@ async function untilIdle(): Promise<void> {
   const waiting = async (): Promise<number> => {
     let count = 0;
     for (const service of SERVICES) count += (await query(service, "SELECT 1 FROM outbox")).length;
-    const consumers = await manager.consumers.list(STREAM).next();
-    for (const { num_pending, num_ack_pending } of consumers) count += num_pending + num_ack_pending;
+    for (const stream of await listEventStreams(manager)) {
+      for await (const { num_pending, num_ack_pending } of manager.consumers.list(stream))
+        count += num_pending + num_ack_pending;
+    }
     return count;
   };
   // Twice: what a consumer does may make an event.
@@ -70,13 +72,17 @@ it("events that are in the stream again, after NATS has forgotten their ids, cha
   expect(noticesSince(start).length).toBeGreaterThan(2);
   const end = deviceLog().length;
 
-  const { streams } = await operator.jetstreamManager();
+  const manager = await operator.jetstreamManager();
+  const { streams } = manager;
   const subjects_filter = `cs.v1.*.${accountId}.>`;
-  const { state } = await streams.info(STREAM, { subjects_filter });
-  const count = () => streams.info(STREAM, { subjects_filter }).then((info) => info.state);
+  const names = await listEventStreams(manager);
+  const found = await Promise.all(names.map((name) => streams.info(name, { subjects_filter })));
+  const stream = found.find((info) => info.state.subjects !== undefined)!.config.name;
+  const count = () => streams.info(stream, { subjects_filter }).then((info) => info.state);
+  const state = await count();
   let repeated = 0;
   for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
-    const stored = await streams.getMessage(STREAM, { seq });
+    const stored = await streams.getMessage(stream, { seq });
     const [, , service = "", account] = stored.subject.split(".");
     if (account !== accountId) continue;
     await publishers

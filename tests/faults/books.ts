@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { root } from "@countersign/build/paths.ts";
+import { listEventStreams } from "@countersign/events/set-up.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { connect } from "nats";
@@ -26,23 +27,24 @@ export interface StoredEvent {
   event: Event;
 }
 
-/** Returns every event in the stream, in its order. */
+/** Returns every event, in the order of its stream. */
 export async function readEvents(stack: Stack): Promise<StoredEvent[]> {
   const { cert, key } = stack.tls.clients.operator as { cert: string; key: string };
   const file = (path: string) => readFileSync(resolve(root, path), "utf8");
   const tls = { ca: file(stack.tls.ca), cert: file(cert), key: file(key) };
   const connection = await connect({ servers: stack.nats.replace("nats://", ""), tls });
   try {
-    const stream = "CS_EVENTS";
     const manager = await connection.jetstreamManager();
-    const { state } = await manager.streams.info(stream);
     const events: StoredEvent[] = [];
-    if (state.messages === 0) return events;
-    const consumer = await connection.jetstream().consumers.get(stream);
-    const messages = await consumer.consume();
-    for await (const message of messages) {
-      events.push({ subject: message.subject, event: Event.decode(message.data) });
-      if (message.seq >= state.last_seq) break;
+    for (const stream of await listEventStreams(manager)) {
+      const { state } = await manager.streams.info(stream);
+      if (state.messages === 0) continue;
+      const consumer = await connection.jetstream().consumers.get(stream);
+      const messages = await consumer.consume();
+      for await (const message of messages) {
+        events.push({ subject: message.subject, event: Event.decode(message.data) });
+        if (message.seq >= state.last_seq) break;
+      }
     }
     return events;
   } finally {

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { services } from "@countersign/build/paths.ts";
+import { listEventStreams } from "@countersign/events/set-up.ts";
 import { envelopeMessage, type FlowTransaction, payloadMessage } from "@countersign/flow";
 import { loadTls } from "@countersign/runtime";
 import { connect } from "nats";
 import type { ProxiedStack } from "./proxied-stack.ts";
 
-const STREAM = "CS_EVENTS";
 /** Index of the server's key in every account. */
 const SERVER_KEY = 0;
 
-/** Returns every message of the stream of events, as subject and event id. */
+/** Returns every message of the streams of events, as subject and event id. */
 export async function publishedEvents({ stack }: ProxiedStack): Promise<{ subject: string; id: string }[]> {
   const { cert, key } = stack.tls.clients.operator!;
   const tls = loadTls({ ca: stack.tls.ca, cert, key });
@@ -19,11 +19,13 @@ export async function publishedEvents({ stack }: ProxiedStack): Promise<{ subjec
   });
   try {
     const manager = await connection.jetstreamManager();
-    const { state } = await manager.streams.info(STREAM);
     const found: { subject: string; id: string }[] = [];
-    for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
-      const { subject, header } = await manager.streams.getMessage(STREAM, { seq });
-      found.push({ subject, id: header.get("Nats-Msg-Id") });
+    for (const stream of await listEventStreams(manager)) {
+      const { state } = await manager.streams.info(stream);
+      for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
+        const { subject, header } = await manager.streams.getMessage(stream, { seq });
+        found.push({ subject, id: header.get("Nats-Msg-Id") });
+      }
     }
     return found;
   } finally {
