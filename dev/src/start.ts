@@ -71,7 +71,7 @@ export async function start(options: {
   app?: string[] | undefined;
   /** The folder of a Postgres with Citus. Default: one Postgres. */
   citus?: string;
-  /** Of the events at NATS. Default: one stream. */
+  /** Of the events at NATS. Default: CS_NATS_PARTITIONS, or one stream. */
   partitions?: number;
 }): Promise<void> {
   const apps = localApps(options.app ?? []);

@@ -15,7 +15,7 @@ const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "
 const ROWS_PER_COMMIT = 20;
 /** `npm run test:nats-cluster` kills three. */
 const KILLS = Number(process.env.CS_TEST_LEADER_KILLS ?? 1);
-const partitions = Number(process.env.CS_TEST_NATS_PARTITIONS ?? 1);
+const partitions = Number(process.env.CS_NATS_PARTITIONS ?? 1);
 /** The stream of the account's events. */
 const name = partitions === 1 ? EVENTS_STREAM : `${EVENTS_STREAM}_${partitionOf(accountId, partitions)}`;
 

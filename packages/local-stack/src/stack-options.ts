@@ -25,7 +25,7 @@ export interface StackOptions {
   citus?: { home: string; firstNode?: number } | undefined;
   /** A Postgres server for each service, with these further settings (name=value). Default: one for all. */
   ownPostgres?: (service: ServiceName) => readonly string[];
-  /** Of the events at NATS. Default 1: one stream. */
+  /** Of the events at NATS. Default: CS_NATS_PARTITIONS, or one stream. */
   partitions?: number | undefined;
   /** Processes of each service and of the gateway, on the same databases. Default 1. */
   replicas?: number;

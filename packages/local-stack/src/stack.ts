@@ -142,7 +142,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const tools = ensureTools(say);
   const databases = startDatabases(options, ports.postgres, log("postgres"), start, restarts);
   const certificates = ensureCertificates(stateDir);
-  const { partitions = 1 } = options;
+  const { partitions = Number(process.env.CS_NATS_PARTITIONS || 1) } = options;
   const nats = Promise.all([tools, certificates]).then(async ([{ natsServer }]) => {
     await restarts.begin("nats", () =>
       startNats({ binary: natsServer, stateDir, port: ports.nats, partitions, logFile: log("nats"), start }),

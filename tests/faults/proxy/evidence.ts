@@ -22,6 +22,7 @@ export async function publishedEvents({ stack }: ProxiedStack): Promise<{ subjec
     const found: { subject: string; id: string }[] = [];
     for (const stream of await listEventStreams(manager)) {
       const { state } = await manager.streams.info(stream);
+      if (state.messages === 0) continue;
       for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
         const { subject, header } = await manager.streams.getMessage(stream, { seq });
         found.push({ subject, id: header.get("Nats-Msg-Id") });

@@ -108,8 +108,7 @@ async function start(stateDir: string, worker: string): Promise<RunningStack> {
     const apps = localApps([TEST_APP, TEST_PHONE_APP]);
     const webWallet = process.env.CS_TEST_WALLET === "1";
     const common = { stateDir, freePorts: true, throwAway: true, webWallet, apps, say };
-    const partitions = Number(process.env.CS_TEST_NATS_PARTITIONS ?? (home ? 4 : 1));
-    return await startStack({ ...common, pgbouncer, citus, partitions });
+    return await startStack({ ...common, pgbouncer, citus, ...(home && { partitions: 4 }) });
   } catch (error) {
     // Logs of a stack that did not start are what one wants to read: they stay, the rest goes.
     const kept = join(root, ".local", "failed-stack");
