@@ -17,9 +17,9 @@ function makeState(): [stateDir: string, home: string] {
 }
 
 // reset() itself would delete the state of this checkout.
-test("by default the stack on Citus is reset as well, with a folder only that folder", () => {
+test("the stack on Citus is reset as well", () => {
   expect(stateDirsOf()).toEqual([join(root, ".local"), join(root, ".local/citus")]);
-  expect(stateDirsOf("other")).toEqual([resolve("other")]);
+  expect(stateDirsOf("other")).toEqual([resolve("other"), resolve("other/citus")]);
 });
 
 test("the state is deleted, also its Postgres outside of it", async () => {
@@ -28,9 +28,11 @@ test("the state is deleted, also its Postgres outside of it", async () => {
   expect(state.map((path) => existsSync(path))).toEqual([false, false]);
 });
 
-test("nothing is deleted while the stack runs", async () => {
+test.each(["", "citus"])("nothing is deleted while a stack runs: %s", async (folder) => {
   const state = makeState();
-  writeFileSync(join(state[0], "supervisor.pid"), String(process.pid));
-  await expect(reset(state[0])).rejects.toThrow(`the stack of ${state[0]} runs (pid ${process.pid}): stop it first.`);
+  const stateDir = join(state[0], folder);
+  mkdirSync(stateDir, { recursive: true });
+  writeFileSync(join(stateDir, "supervisor.pid"), String(process.pid));
+  await expect(reset(state[0])).rejects.toThrow(`the stack of ${stateDir} runs (pid ${process.pid}): stop it first.`);
   expect(state.map((path) => existsSync(path))).toEqual([true, true]);
 });

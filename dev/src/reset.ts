@@ -5,13 +5,12 @@ import { defaultStateDir } from "@countersign/build/paths.ts";
 import { isRunning } from "@countersign/local-stack/is-running.ts";
 import { postgresHome } from "@countersign/local-stack/postgres.ts";
 
-/** Returns the state directories to reset: the given one, or those of the stacks without and with Citus. */
-export const stateDirsOf = (folder?: string): string[] =>
-  folder === undefined ? [defaultStateDir, join(defaultStateDir, "citus")] : [resolve(folder)];
+/** Returns the state directories to reset: of the stack, and of the one on Citus that may be inside. */
+export const stateDirsOf = (folder = defaultStateDir): string[] => [resolve(folder), join(resolve(folder), "citus")];
 
 /**
- * `npm run reset`: deletes accounts, chain, keys and certificates of the local stack, by default also of the
- * one on Citus. Tools stay built.
+ * `npm run reset`: deletes accounts, chain, keys and certificates of the local stack, also of the one
+ * on Citus. Tools stay built.
  */
 export async function reset(folder?: string): Promise<void> {
   const stateDirs = stateDirsOf(folder);
