@@ -263,8 +263,11 @@ it("odd methods, paths, headers and bodies add no series", async () => {
       seriesIn(families).map(({ name, labels }) => JSON.stringify([name, labels])),
     );
   await flood("first");
-  const before = new Set(await series());
-  for (let round = 0; round < 5; round++) await flood(`odd${Math.random()}`);
-  const added = (await series()).filter((each) => !before.has(each) && !each.includes("nodejs_"));
-  expect(added).toEqual([]);
+  const addedByFloods = async () => {
+    const before = new Set(await series());
+    for (let round = 0; round < 5; round++) await flood(`odd${Math.random()}`);
+    return (await series()).filter((each) => !before.has(each) && !each.includes("nodejs_"));
+  };
+  // A periodic job of a service may run for the first time meanwhile and add its series, but only once.
+  await vi.waitFor(async () => expect(await addedByFloods()).toEqual([]), { timeout: 40_000 });
 });
