@@ -36,3 +36,29 @@ it("waitForSeal ends as soon as the caller's signal aborts", async () => {
   const sealed = access.waitForSeal("cd".repeat(32), { signal: caller.signal, pollMs: 60_000 });
   await expect(sealed).rejects.toThrow("enough");
 });
+
+it("transactionResult asks for events of some types by the block, and only once it is sealed", async () => {
+  const id = "cd".repeat(32);
+  const payload = btoa(JSON.stringify({ type: "Event", value: { id: "flow.AccountKeyAdded", fields: [] } }));
+  const event = (transaction: string) => ({
+    type: "flow.AccountKeyAdded",
+    transaction_id: transaction,
+    event_index: "3",
+    payload,
+  });
+  // Another transaction of the block has events of the type as well.
+  const blocks = [{ block_height: "7", events: [event("ef".repeat(32)), event(id)] }];
+  const answers = [result("Executed"), result("Sealed"), Response.json(blocks)];
+  const asked: string[] = [];
+  const fetch = async (url: unknown) => {
+    asked.push(String(url).replace("http://node.test/v1/", ""));
+    return answers.shift() as Response;
+  };
+  const access = createAccessApi({ baseUrl: "http://node.test", fetch });
+  const read = () => access.transactionResult(id, undefined, ["flow.AccountKeyAdded"]);
+  expect(await read()).toMatchObject({ status: "Executed", events: [] });
+  expect(await read()).toMatchObject({ status: "Sealed", events: [{ transactionId: id, index: 3 }] });
+  const status = `transaction_results/${id}?select=block_id,status,status_code,error_message`;
+  const block = "ab".repeat(32);
+  expect(asked).toEqual([status, status, `events?type=flow.AccountKeyAdded&block_ids=${block}`]);
+});

@@ -89,7 +89,7 @@ export interface AccessApi {
   transaction(id: string, signal?: AbortSignal): Promise<ChainTransaction>;
   /**
    * The result, or undefined while the node does not know the id. With `eventTypes` it has events of these
-   * types only: reading those of a large transaction takes milliseconds.
+   * types only, and none before it is sealed: all events of a large transaction are half a megabyte.
    * @example
    * const status = (await access.transactionResult(transactionId(transaction)))?.status ?? "Unknown";
    */
@@ -184,6 +184,9 @@ export function createAccessApi({
     }
   }
 
+  const events = (type: string, blocks: string, signal?: AbortSignal): Promise<ChainEvent[]> =>
+    request(`/v1/events?type=${encodeURIComponent(type)}&${blocks}`, readEvents, signal);
+
   const api: AccessApi = {
     latestSealedBlock: (signal) => request("/v1/blocks?height=sealed", readBlock, signal),
 
@@ -234,8 +237,14 @@ export function createAccessApi({
     transaction: (id, signal) => request(`/v1/transactions/${id}`, readTransaction, signal),
 
     async transactionResult(id, signal, eventTypes) {
+      const path = `/v1/transaction_results/${id}`;
       try {
-        return await request(`/v1/transaction_results/${id}`, (body) => readResult(body, eventTypes), signal);
+        if (eventTypes === undefined) return await request(path, readResult, signal);
+        const result = await request(`${path}?select=block_id,status,status_code,error_message`, readResult, signal);
+        if (result?.status !== "Sealed") return result;
+        const inBlock = (type: string) => events(type, `block_ids=${result.blockId}`, signal);
+        const found = (await Promise.all(eventTypes.map(inBlock))).flat();
+        return { ...result, events: found.filter(({ transactionId }) => transactionId === id) };
       } catch (error) {
         if (error instanceof AccessApiError && error.status === 404) return undefined;
         throw error;
@@ -256,8 +265,7 @@ export function createAccessApi({
       }
     },
 
-    events: (type, from, to, signal) =>
-      request(`/v1/events?type=${encodeURIComponent(type)}&start_height=${from}&end_height=${to}`, readEvents, signal),
+    events: (type, from, to, signal) => events(type, `start_height=${from}&end_height=${to}`, signal),
   };
   return api;
 }
