@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reportFailure } from "@countersign/build/fail.ts";
-import { eventStreams } from "@countersign/events/stream.ts";
+import { eventStreams, parsePartitions } from "@countersign/events/stream.ts";
 import { ensureCertificates, readTls, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { createDatabases } from "@countersign/local-stack/databases.ts";
 import { startNats } from "@countersign/local-stack/nats.ts";
@@ -126,9 +126,8 @@ const outbox = command({
   },
   async run({ values }) {
     const [seconds, rate, replicas] = [Number(values.seconds), Number(values.rate), Number(values.replicas)];
-    const [everySeconds, partitions] = [Number(values.every), Number(values.partitions)];
-    if (!(seconds > 0 && rate > 0 && replicas > 0 && everySeconds > 0 && partitions > 0))
-      throw new UsageError(this.usage);
+    const [everySeconds, partitions] = [Number(values.every), parsePartitions(values.partitions)];
+    if (!(seconds > 0 && rate > 0 && replicas > 0 && everySeconds > 0)) throw new UsageError(this.usage);
     const load = { seconds, rate, replicas, everySeconds, partitions };
     await inTemporaryState("outbox", (stateDir) => measure(stateDir, load));
   },

@@ -15,10 +15,9 @@ const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "
 const ROWS_PER_COMMIT = 20;
 /** `npm run test:nats-cluster` kills three. */
 const KILLS = Number(process.env.CS_TEST_LEADER_KILLS ?? 1);
-const partitions = Number(process.env.CS_NATS_PARTITIONS ?? 1);
-/** The stream of the account's events. */
-const name = partitions === 1 ? EVENTS_STREAM : `${EVENTS_STREAM}_${partitionOf(accountId, partitions)}`;
 
+/** The stream of the account's events. */
+let name: string;
 let cluster: NatsCluster;
 let database: TestDatabase;
 let db: pg.Client;
@@ -60,8 +59,9 @@ async function insert(): Promise<string[]> {
   return ids;
 }
 
-describe("three NATS servers", () => {
+describe.each([1, 4])("three NATS servers with partitions: %i", (partitions) => {
   beforeAll(async () => {
+    name = partitions === 1 ? EVENTS_STREAM : `${EVENTS_STREAM}_${partitionOf(accountId, partitions)}`;
     cluster = await beginNatsCluster(partitions);
     const { ca, cert, key } = cluster.tlsOf("operator");
     const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
@@ -85,7 +85,7 @@ describe("three NATS servers", () => {
     timeout: 180_000,
   }, async () => {
     const linkAs = (service: string) =>
-      linkNats({ natsUrl: cluster.url, partitions, tls: cluster.tlsOf(service), name: service, logger });
+      linkNats({ natsUrl: cluster.url, tls: cluster.tlsOf(service), name: service, logger });
     const [device, auth] = [linkAs("device"), linkAs("auth")];
     const postgres = openPostgres(database.url, { connections: 1, applicationName: "outbox" });
     const publisher = startOutboxPublisher({ nats: device, postgres, logger, pollMs: 100 });

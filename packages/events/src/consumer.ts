@@ -5,7 +5,7 @@ import type { Registry } from "prom-client";
 import { API_PREFIX, DURABLE_SETTINGS, type Durable } from "./consumers.ts";
 import { consumerMetrics } from "./metrics.ts";
 import type { NatsLink } from "./nats.ts";
-import { eventStreams } from "./stream.ts";
+import { EVENTS_STREAM, partitionStreams, partitionsIn } from "./stream.ts";
 
 export interface DeliveredEvent {
   subject: string;
@@ -25,18 +25,19 @@ export interface ConsumerOptions {
   logger: Logger;
   metrics?: { registry: Registry };
   /**
-   * The number of events that are handled at once; more than one gives up their order. Each partition has its
-   * share, at least one. Default 1.
+   * The number of events of CS_EVENTS that are handled at once, and with partitions of all of them together,
+   * but at least one of each; more than one gives up their order. Default 1.
    */
   concurrency?: number;
+  /** Milliseconds between two questions how many events wait, and in how many partitions. Default 15,000. */
+  measureMs?: number;
 }
 
 export interface EventConsumer {
   close(): Promise<void>;
 }
 
-/** Milliseconds between two questions how many events wait. */
-const LAG_MS = 15_000;
+const MEASURE_MS = 15_000;
 /** Milliseconds for NATS to answer a consumer that stops. */
 const STOP_MS = 500;
 const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
@@ -79,21 +80,39 @@ const untilFetchesBegan = (connection: NatsConnection, stream: string, durable: 
     // Without an event the answer is an error, as where NATS is away.
     .catch(() => undefined);
 
-/** Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. */
+/**
+ * Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. NATS
+ * says in how many partitions they are, also while it runs.
+ */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
-  const { partitions } = options.nats;
+  const { concurrency = 1 } = options;
   const metrics = consumerMetrics(options.metrics, options.durable);
-  const concurrency = Math.ceil((options.concurrency ?? 1) / partitions);
-  const consumers = eventStreams(partitions).map(({ name }) => consumeStream(name, options, concurrency, metrics));
-  return { close: async () => void (await Promise.all(consumers.map((consumer) => consumer.close()))) };
+  const consumers: EventConsumer[] = [];
+  let isClosed = false;
+  const begin = (stream: string, atOnce: number) => {
+    if (!isClosed) consumers.push(consumeStream(stream, options, atOnce, metrics, found));
+  };
+  const found = (partitions: number): void => {
+    // The number changes once.
+    if (consumers.length > 1) return;
+    for (const { name } of partitionStreams(partitions)) begin(name, Math.ceil(concurrency / partitions));
+  };
+  begin(EVENTS_STREAM, concurrency);
+  return {
+    async close() {
+      isClosed = true;
+      await Promise.all(consumers.map((consumer) => consumer.close()));
+    },
+  };
 }
 
-/** Consumes the events of one stream. */
+/** Consumes the events of one stream, and calls `found` with the number of partitions that it names. */
 function consumeStream(
   stream: string,
   options: ConsumerOptions,
   concurrency: number,
   metrics: ReturnType<typeof consumerMetrics>,
+  found: (partitions: number) => void,
 ): EventConsumer {
   const { nats, durable } = options;
   const handler = asOperation(operationOf, options.handler);
@@ -141,18 +160,17 @@ function consumeStream(
 
   const consume = async (connection: NatsConnection): Promise<void> => {
     const consumer = await connection.jetstream({ apiPrefix: API_PREFIX }).consumers.get(stream, durable);
-    const { config } = await consumer.info(true);
-    const partitions = Number(config.metadata?.partitions ?? 1);
-    if (partitions > nats.partitions)
-      logger.error(`events wait at NATS: CS_NATS_PARTITIONS must be ${partitions} and is ${nats.partitions}`);
     // Beside the loop, which a slow handler holds up. While NATS is away the last answer stays.
     const measure = () =>
       void consumer.info().then(
-        (info) => metrics.setLag(stream, info),
+        (info) => {
+          metrics.setLag(stream, info);
+          found(partitionsIn(info.config));
+        },
         () => undefined,
       );
     measure();
-    const measuring = setInterval(measure, LAG_MS);
+    const measuring = setInterval(measure, options.measureMs ?? MEASURE_MS);
     try {
       // Fetch requests made while NATS is away would all be sent later, for inboxes that no longer exist.
       while (!stop.signal.aborted && nats.current() === connection) {

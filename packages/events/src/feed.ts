@@ -3,7 +3,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { Events, type Msg, type NatsConnection, type Subscription } from "nats";
 import { API_PREFIX } from "./consumers.ts";
 import type { NatsLink } from "./nats.ts";
-import { EVENTS_SUBJECTS, partitionOf, partitionStreams, UNPARTITIONED } from "./stream.ts";
+import { EVENTS_SUBJECTS, partitionOf, partitionStreams, partitionsIn, UNPARTITIONED } from "./stream.ts";
 
 /** An event at its place in the stream. */
 export interface StoredEvent {
@@ -57,6 +57,11 @@ const CHECK_MS = 2_000;
  */
 const MAX_MISSED_EVENTS = 10_000;
 
+interface StreamAnswer {
+  config?: { metadata?: Record<string, string> };
+  state?: { first_seq: number; last_seq: number };
+}
+
 interface MessageAnswer {
   error?: { err_code: number; description: string };
   message?: { subject: string; seq: number; data?: string; time: string };
@@ -95,9 +100,14 @@ function decodeStored(data: Uint8Array): Event {
 /**
  * Follows a whole stream from now on, in order and without a gap. It uses the messages that NATS publishes
  * again after storing them: this needs no consumer, and so no right to create one. Missing events (after NATS
- * was lost, or where a number was left out) are read one by one, like older events.
+ * was lost, or where a number was left out) are read one by one, like older events. Calls `found` with the
+ * number of partitions that the stream names, before a first position is known.
  */
-export function startEventFeed(options: FeedOptions, stream = UNPARTITIONED): EventFeed {
+export function startEventFeed(
+  options: FeedOptions,
+  stream = UNPARTITIONED,
+  found: (partitions: number) => void = () => undefined,
+): EventFeed {
   const { nats } = options;
   const logger = options.logger.child({ component: "event-feed" });
   const stop = new AbortController();
@@ -204,11 +214,9 @@ export function startEventFeed(options: FeedOptions, stream = UNPARTITIONED): Ev
   };
 
   const bounds = async () => {
-    const { state } = await ask<{ state?: { first_seq: number; last_seq: number } }>(
-      `${API_PREFIX}.STREAM.INFO.${stream.name}`,
-      "",
-    );
-    if (state === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
+    const { config, state } = await ask<StreamAnswer>(`${API_PREFIX}.STREAM.INFO.${stream.name}`, "");
+    if (config === undefined || state === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
+    found(partitionsIn(config));
     return { first: state.first_seq, last: state.last_seq };
   };
   const next = async (subject: string, from: number | Date): Promise<StoredEvent | undefined> => {
@@ -236,19 +244,42 @@ export function startEventFeed(options: FeedOptions, stream = UNPARTITIONED): Ev
   };
 }
 
-export interface EventFeeds {
-  /** Returns the feed that has the account's events. */
-  of(accountId: string): EventFeed;
-  close(): Promise<void>;
-}
+/**
+ * Follows all events: with partitions each stream by a feed of its own, also where NATS gets them later.
+ * `of` returns the feed that has an account's events.
+ */
+export function startEventFeeds(options: FeedOptions): { of(accountId: string): EventFeed; close(): Promise<void> } {
+  const logger = options.logger.child({ component: "event-feed" });
+  let partitions = 1;
+  let isClosed = false;
+  let isReported = false;
 
-/** Follows all events: with partitions each stream by a feed of its own. */
-export function startEventFeeds(options: FeedOptions): EventFeeds {
-  const { partitions } = options.nats;
-  const streams = partitions === 1 ? [UNPARTITIONED] : partitionStreams(partitions);
-  const feeds = streams.map((stream) => startEventFeed(options, stream));
+  /** Passes on a partition's event. Where NATS chose another partition than we do, devices miss events. */
+  const handOut = (partition: number, event: FedEvent): void => {
+    if (!isReported && partitionOf(event.subject.split(".")[3] ?? "", partitions) !== partition) {
+      isReported = true;
+      logger.error("devices miss events: accounts.conf of NATS has another number of partitions than the set-up");
+    }
+    options.onEvent(event);
+  };
+  /** Follows the partitions instead. Devices continue from their last event. */
+  const split = (found: number): void => {
+    // The number changes once.
+    if (isClosed || found === 1 || partitions > 1) return;
+    partitions = found;
+    const before = feeds;
+    feeds = partitionStreams(found).map((stream, partition) =>
+      startEventFeed({ ...options, onEvent: (event) => handOut(partition, event) }, stream),
+    );
+    options.onBreak();
+    for (const feed of before) void feed.close();
+  };
+  let feeds = [startEventFeed(options, UNPARTITIONED, split)];
   return {
     of: (accountId) => feeds[partitionOf(accountId, partitions)]!,
-    close: async () => void (await Promise.all(feeds.map((feed) => feed.close()))),
+    async close() {
+      isClosed = true;
+      await Promise.all(feeds.map((feed) => feed.close()));
+    },
   };
 }

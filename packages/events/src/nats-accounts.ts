@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { internalName } from "@countersign/core";
 import { API_PREFIX, DURABLES } from "./consumers.ts";
-import { type EventStream, eventStreams } from "./stream.ts";
+import { type EventStream, eventStreams, partitionMapping } from "./stream.ts";
 
 /** The NATS account that the streams are in; only the operator connects to it. */
 const eventsAccount = "EVENTS";
@@ -87,9 +87,7 @@ export function natsAccounts(partitions = 1): Record<string, object> {
   accounts[eventsAccount] = {
     jetstream: "enabled",
     users: [{ user: internalName("operator"), permissions }],
-    ...(partitions > 1 && {
-      mappings: { "cs.v1.*.*.*": `cs.partition.{{partition(${partitions},2)}}.v1.$1.$2.$3` },
-    }),
+    ...(partitions > 1 && { mappings: partitionMapping(partitions) }),
     exports: exported,
   };
   return accounts;

@@ -12,14 +12,10 @@ export interface NatsOptions {
   /** The connection's name in the server's lists. */
   name: string;
   logger: Logger;
-  /** Of the streams of events; the operator's set-up has the same number. Default 1: one stream. */
-  partitions?: number | undefined;
 }
 
 /** A process's connection to NATS, which its publisher, consumers and feed share. */
 export interface NatsLink {
-  /** Of the streams of events. */
-  readonly partitions: number;
   /** The connection while it is up, else undefined. */
   current(): NatsConnection | undefined;
   /** Resolves with the connection once it is up; undefined when `ended` aborts before. */
@@ -144,7 +140,6 @@ export function linkNats(options: NatsOptions): NatsLink {
   const current = () => (link?.up && !link.connection.isClosed() ? link.connection : undefined);
 
   return {
-    partitions: options.partitions ?? 1,
     current,
     async connected(ended) {
       while (!ended.aborted) {

@@ -27,6 +27,16 @@ interface Row {
   payload: Buffer;
 }
 
+/** The number of rows that a statement found, the last id, and why one was not published. */
+interface Published {
+  readonly found: number;
+  readonly last: string;
+  readonly failure?: PromiseRejectedResult | undefined;
+}
+
+/** Smaller than any other id. */
+const NIL = "00000000-0000-0000-0000-000000000000";
+const NOTHING: Published = { found: 0, last: NIL };
 const BATCH_SIZE = 500;
 const ACK_MS = 5_000;
 /** A transaction waits for NATS. */
@@ -97,9 +107,9 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   };
 
   /** Publishes the rows that a statement finds, and deletes those that NATS acknowledged. */
-  const publishFound = async (on: Queries, stream: JetStreamClient, statement: Statement) => {
+  const publishFound = async (on: Queries, stream: JetStreamClient, statement: Statement): Promise<Published> => {
     const rows = await on.query<Row>(statement);
-    if (rows.length === 0) return { found: 0 };
+    if (rows.length === 0) return NOTHING;
     const results = await outbox.publish(stream, rows);
     const sent = rows.filter((_, index) => results[index]?.status === "fulfilled");
     if (sent.length > 0) {
@@ -108,13 +118,20 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
         DELETE FROM outbox
         WHERE account_id = ANY(${accountIds}::uuid[]) AND id = ANY(${sent.map(({ id }) => id)}::uuid[])`);
     }
-    for (const { id } of sent) made.delete(id);
+    // One that failed has its next turn among the old ones.
+    for (const { id } of rows) made.delete(id);
     metrics.published.inc(sent.length);
     metrics.failed.inc(rows.length - sent.length);
-    return { found: rows.length, failure: results.find((result) => result.status === "rejected") };
+    const failure = results.find((result) => result.status === "rejected");
+    return { found: rows.length, last: rows.at(-1)!.id, failure };
   };
 
   let oldAt = 0;
+  /**
+   * Old rows up to this id failed and have their next turn after the others: where one partition of the
+   * events takes none, those of the others must not wait behind it.
+   */
+  let failedTo = NIL;
   /**
    * Publishes rows that are still there after a while, and those of a process whose clock was ahead. Each
    * replica skips those that another one holds; on a database of several nodes, where no statement over
@@ -126,12 +143,13 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     if (await postgres.isDistributed()) {
       const unlocked = sql`
         SELECT id, account_id, subject, payload FROM outbox
-        WHERE id >= ${from}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid) ORDER BY id LIMIT ${BATCH_SIZE}`;
+        WHERE id >= ${from}::uuid AND id > ${failedTo}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid)
+        ORDER BY id LIMIT ${BATCH_SIZE}`;
       return publishFound(postgres, stream, unlocked);
     }
     const locked = sql`
       SELECT id, account_id, subject, payload FROM outbox
-      WHERE id >= ${from}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid)
+      WHERE id >= ${from}::uuid AND id > ${failedTo}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid)
       ORDER BY id LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`;
     return postgres.transaction((tx) => publishFound(tx, stream, locked), TRANSACTION_MS);
   };
@@ -144,14 +162,15 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   const publishBatch = async (stream: JetStreamClient): Promise<boolean> => {
     const isOld = performance.now() >= oldAt;
     const own = isOld ? undefined : ownRows();
-    const { found, failure } = isOld
+    const { found, last, failure } = isOld
       ? await publishOld(stream)
       : own
         ? await publishFound(postgres, stream, own)
-        : { found: 0 };
+        : NOTHING;
     const isFull = found === BATCH_SIZE;
-    if (isOld && !isFull) oldAt = performance.now() + pollMs;
-    if (failure !== undefined) throw failure.reason;
+    if (isOld) failedTo = isFull && failure ? last : NIL;
+    if (isOld && (!isFull || failure)) oldAt = performance.now() + pollMs;
+    if (failure) throw failure.reason;
     return isOld || isFull;
   };
 

@@ -160,7 +160,7 @@ describe.each([1, 4])("rights at NATS with partitions: %i", (partitions) => {
       const text = JSON.stringify(accounts[service.toUpperCase()]);
       expect(text).not.toContain(`.${durable}`);
       expect(text).not.toMatch(
-        /CREATE|DELETE|PURGE|UPDATE|CS_EVENTS(_\d)?\.[*>]|CS_EVENTS_[*>]|cs\.partition|(API|ACK|CONSUMER|NEXT|INFO|GET|api)\.[*>]/,
+        /CREATE|DELETE|PURGE|UPDATE|CS_EVENTS(_\d)?\.[*>]|CS_EVENTS_[*>]|cs\.partition\.|(API|ACK|CONSUMER|NEXT|INFO|GET|api)\.[*>]/,
       );
     }
     expect(JSON.stringify(accounts)).not.toContain("gateway");
@@ -175,7 +175,7 @@ describe.each([1, 4])("rights at NATS with partitions: %i", (partitions) => {
       `$JS.API.CONSUMER.DELETE.${stream}.${victim}`,
       `${API_PREFIX}.CONSUMER.DELETE.${stream}.${victim}`,
       `cs.feed.account.${account}.chain-alert`,
-      `cs.feeds.0.account.${account}.chain-alert`,
+      `cs.partition-feed.0.account.${account}.chain-alert`,
       ...mapped,
       "_R_.abcdef.ghijkl",
       ack,

@@ -13,7 +13,16 @@ import {
   type StreamConfig,
 } from "nats";
 import { DURABLE_SETTINGS } from "./consumers.ts";
-import { EVENTS_STREAM, EVENTS_SUBJECTS, type EventStream, partitionStreams, UNPARTITIONED } from "./stream.ts";
+import {
+  EVENTS_STREAM,
+  EVENTS_SUBJECTS,
+  type EventStream,
+  eventStreams,
+  PARTITIONS,
+  partitionStreams,
+  partitionsIn,
+  UNPARTITIONED,
+} from "./stream.ts";
 
 const SECOND_NS = 1_000_000_000;
 const MINUTE_NS = 60 * SECOND_NS;
@@ -46,27 +55,31 @@ const STREAM = {
 
 const hasCode = (error: unknown, code: number) => error instanceof NatsError && error.api_error?.err_code === code;
 
-/** Creates a stream if it is missing. Returns the number of its last event. */
+function refuse(config: StreamConfig): never {
+  throw new Error(`NATS has events in ${partitionsIn(config)} partitions; set CS_NATS_PARTITIONS to that`);
+}
+
+/** Creates a stream if it is missing. Errors: Error where it belongs to another number of partitions. */
 async function ensureStream(
   { streams }: JetStreamManager,
   { name, subjects, feed }: EventStream,
   replicas: number,
   created: Partial<StreamConfig> = {},
-): Promise<number> {
+): Promise<void> {
   const ours = {
     republish: { src: EVENTS_SUBJECTS, dest: feed },
     num_replicas: replicas,
     duplicate_window: DUPLICATE_WINDOW_NS,
   };
   try {
-    const { config, state } = await streams.info(name);
+    const { config } = await streams.info(name);
+    if (created.metadata && partitionsIn(config) !== partitionsIn(created)) refuse(config);
     const { republish, num_replicas, duplicate_window } = config;
     if (republish === undefined || num_replicas !== replicas || duplicate_window !== DUPLICATE_WINDOW_NS)
       await streams.update(name, { ...config, ...ours });
-    return state.last_seq;
   } catch (error) {
     if (!hasCode(error, NO_STREAM)) throw error;
-    return (await streams.add({ name, subjects: [subjects], ...STREAM, ...ours, ...created })).state.last_seq;
+    await streams.add({ name, subjects: [subjects], ...STREAM, ...ours, ...created });
   }
 }
 
@@ -77,21 +90,25 @@ export async function listEventStreams({ streams }: JetStreamManager): Promise<s
   return names.sort();
 }
 
-/** Errors: Error where NATS has another number of partitions: services would not find the events there. */
-async function requirePartitions(manager: JetStreamManager, partitions: number): Promise<void> {
+/**
+ * Returns the largest number of an event. Errors: Error where NATS has another number of partitions: another
+ * partition of an account would have other numbers.
+ */
+async function lastSequence(manager: JetStreamManager, partitions: number): Promise<number> {
+  let last = 0;
   for (const name of await listEventStreams(manager)) {
-    if (name === EVENTS_STREAM) continue;
-    const { config } = await manager.streams.info(name);
-    if (config.metadata?.partitions === String(partitions)) continue;
-    throw new Error(`NATS has events in ${config.metadata?.partitions} partitions; set CS_NATS_PARTITIONS to that`);
+    const { config, state } = await manager.streams.info(name);
+    if (name !== EVENTS_STREAM && partitionsIn(config) !== partitions) refuse(config);
+    last = Math.max(last, state.last_seq);
   }
+  return last;
 }
 
 /** Creates the durable consumers of a stream, or gives them the settings of this version. */
 async function ensureConsumers(
   { consumers }: JetStreamManager,
   stream: string,
-  metadata: Pick<ConsumerConfig, "metadata">,
+  metadata: ConsumerConfig["metadata"] = {},
 ): Promise<void> {
   for (const durable of RETIRED) {
     await consumers.delete(stream, durable).catch((error) => {
@@ -107,7 +124,7 @@ async function ensureConsumers(
       replay_policy: ReplayPolicy.Instant,
       max_deliver: maxDeliver,
       filter_subjects: [...filter],
-      ...metadata,
+      metadata,
     };
     try {
       await consumers.add(stream, config);
@@ -136,19 +153,22 @@ export async function setUpEvents(
   { replicas = 1, partitions = 1 }: SetUpOptions = {},
 ): Promise<void> {
   const manager = await operator.jetstreamManager();
-  await requirePartitions(manager, partitions);
-  // A service reads it, and logs where it is configured with fewer.
-  const metadata = partitions === 1 ? {} : { metadata: { partitions: String(partitions) } };
-  const last = await ensureStream(manager, UNPARTITIONED, replicas);
+  const metadata = { [PARTITIONS]: String(partitions) };
+  await ensureStream(manager, UNPARTITIONED, replicas);
+  const last = await lastSequence(manager, partitions);
   for (const stream of partitionStreams(partitions)) {
     await ensureStream(manager, stream, replicas, {
       first_seq: last + SEQUENCE_MARGIN,
       subject_transform: { src: stream.subjects, dest: EVENTS_SUBJECTS },
-      ...metadata,
+      metadata,
     });
-    await ensureConsumers(manager, stream.name, metadata);
+    await ensureConsumers(manager, stream.name);
   }
+  // Last: a service that reads the number finds the partitions.
   await ensureConsumers(manager, EVENTS_STREAM, metadata);
+  const { config } = await manager.streams.info(EVENTS_STREAM);
+  if (partitionsIn(config) !== partitions)
+    await manager.streams.update(EVENTS_STREAM, { ...config, metadata: { ...config.metadata, ...metadata } });
 }
 
 /**
@@ -171,7 +191,9 @@ export async function setUpNats(
 
 /** Returns a stream's events since a time, with their times. */
 async function readSince(operator: NatsConnection, stream: string, since: Date) {
-  const options = { deliver_policy: DeliverPolicy.StartTime, opt_start_time: since.toISOString() };
+  const opt_start_time = since.toISOString();
+  // Not a compromised service's, whose subject has a wildcard.
+  const options = { deliver_policy: DeliverPolicy.StartTime, opt_start_time, filterSubjects: EVENTS_SUBJECTS };
   const consumer = await operator.jetstream().consumers.get(stream, options);
   let { num_pending: left } = await consumer.info();
   const events: { at: number; subject: string; event: string }[] = [];
@@ -186,7 +208,7 @@ async function readSince(operator: NatsConnection, stream: string, since: Date) 
 
 /**
  * Returns the events of all streams since a time, as the operator: subjects and messages in base64. Errors:
- * Error where the first stream was made later or one keeps events for less time: some would be missing.
+ * Error where a stream is missing, was created later, or keeps events for less time: some would be missing.
  */
 export async function exportEvents(
   natsUrl: string,
@@ -196,18 +218,28 @@ export async function exportEvents(
   const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
   const operator = await connect({ servers: natsUrl.split(","), name: "export", tls, timeout: 5_000 });
   try {
-    const manager = await operator.jetstreamManager();
-    const { created } = await manager.streams.info(EVENTS_STREAM);
+    const { streams } = await operator.jetstreamManager();
+    const { config } = await streams.info(EVENTS_STREAM);
+    const read = async ({ name }: EventStream) => {
+      const info = await streams.info(name).catch((cause) => {
+        throw new Error(`${name} is missing: use --no-events`, { cause });
+      });
+      return { name, created: Date.parse(info.created), maxAge: info.config.max_age / 1_000_000 };
+    };
+    const found = await Promise.all(eventStreams(partitionsIn(config)).map(read));
+    const first = Math.min(...found.slice(1).map(({ created }) => created));
     let events: Awaited<ReturnType<typeof readSince>> = [];
-    for (const stream of await listEventStreams(manager)) {
-      const { config } = await manager.streams.info(stream);
-      const keepsSince = config.max_age === 0 ? 0 : Date.now() - config.max_age / 1_000_000;
+    for (const { name, created, maxAge } of found) {
+      // The set-up creates all partitions at once; a later one has taken the place of one that was lost.
+      const begins = name !== EVENTS_STREAM && created < first + 60_000 ? 0 : created;
+      const keepsSince = maxAge === 0 ? 0 : Date.now() - maxAge;
       // `since` has a margin of a minute.
-      if (since.getTime() + 60_000 < Math.max(Date.parse(created), keepsSince))
-        throw new Error(`the stream of events has none of before ${created}, or has deleted them: use --no-events`);
-      events = events.concat(await readSince(operator, stream, since));
+      if (since.getTime() + 60_000 < Math.max(begins, keepsSince))
+        throw new Error(`${name} has no events of ${since.toISOString()}, or has deleted them: use --no-events`);
+      events = events.concat(await readSince(operator, name, since));
     }
-    return events.sort((one, other) => one.at - other.at).map(({ subject, event }) => ({ subject, event }));
+    if (found.length > 1) events.sort((one, other) => one.at - other.at);
+    return events.map(({ subject, event }) => ({ subject, event }));
   } finally {
     await operator.close();
   }

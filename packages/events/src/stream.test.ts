@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { eventStreams, partitionOf } from "./stream.ts";
+import { eventStreams, parsePartitions, partitionOf } from "./stream.ts";
 
 // Hashes of the test vectors of FNV: 811c9dc5, e40c292c, bf9cf968.
 it.each([
@@ -15,7 +15,13 @@ it("there is one stream without partitions, and one more for each partition", ()
   expect(eventStreams(1).map(({ name }) => name)).toEqual(["CS_EVENTS"]);
   expect(eventStreams(2)).toEqual([
     { name: "CS_EVENTS", subjects: "cs.v1.>", feed: "cs.feed.>" },
-    { name: "CS_EVENTS_0", subjects: "cs.partition.0.v1.>", feed: "cs.feeds.0.>" },
-    { name: "CS_EVENTS_1", subjects: "cs.partition.1.v1.>", feed: "cs.feeds.1.>" },
+    { name: "CS_EVENTS_0", subjects: "cs.partition.0.v1.>", feed: "cs.partition-feed.0.>" },
+    { name: "CS_EVENTS_1", subjects: "cs.partition.1.v1.>", feed: "cs.partition-feed.1.>" },
   ]);
+});
+
+it("a number of partitions is from 1 to 64", () => {
+  expect(["1", "9", "64"].map(parsePartitions)).toEqual([1, 9, 64]);
+  for (const text of ["", "0", "65", "640", "2.5", "1e1", "0x4", " 4", "-1", "x"])
+    expect(() => parsePartitions(text)).toThrow(TypeError);
 });

@@ -16,16 +16,30 @@ export const UNPARTITIONED: EventStream = { name: EVENTS_STREAM, subjects: EVENT
 /** More would cost more requests for their consumers than they gain. */
 export const MAX_PARTITIONS = 64;
 
+/** Returns a number of partitions that is given as text. Errors: TypeError. */
+export function parsePartitions(text: string): number {
+  if (/^[1-9]\d?$/.test(text) && Number(text) <= MAX_PARTITIONS) return Number(text);
+  throw new TypeError(`${text} is no number from 1 to ${MAX_PARTITIONS}`);
+}
+
+/** Returns the subject under which NATS gives an event to its partition. */
+const subjectIn = (partition: number | string, event: string) => `cs.partition.${partition}.v1.${event}`;
+
 /** Returns the streams of events by partition; none where there is one partition. */
 export const partitionStreams = (partitions: number): EventStream[] =>
   Array.from({ length: partitions === 1 ? 0 : partitions }, (_, partition) => ({
     name: `${EVENTS_STREAM}_${partition}`,
-    subjects: `cs.partition.${partition}.${EVENTS_SUBJECTS.slice("cs.".length)}`,
-    feed: `cs.feeds.${partition}.>`,
+    subjects: subjectIn(partition, ">"),
+    feed: `cs.partition-feed.${partition}.>`,
   }));
 
 /** Returns all streams with events. */
 export const eventStreams = (partitions: number): EventStream[] => [UNPARTITIONED, ...partitionStreams(partitions)];
+
+/** Returns NATS' mapping of events to partitions, by the account's id. */
+export const partitionMapping = (partitions: number): Record<string, string> => ({
+  "cs.v1.*.*.*": subjectIn(`{{partition(${partitions},2)}}`, "$1.$2.$3"),
+});
 
 /** Returns an account's partition as nats-server computes it: by FNV-1a of 32 bits. */
 export function partitionOf(accountId: string, partitions: number): number {
@@ -33,3 +47,10 @@ export function partitionOf(accountId: string, partitions: number): number {
   for (const byte of Buffer.from(accountId)) hash = Math.imul(hash ^ byte, 0x01000193);
   return (hash >>> 0) % partitions;
 }
+
+/** Services find the number of partitions under this name, in the metadata of CS_EVENTS and its consumers. */
+export const PARTITIONS = "partitions";
+
+/** Returns the number of partitions that a stream or consumer of NATS names. */
+export const partitionsIn = ({ metadata }: { metadata?: Record<string, string> | undefined }): number =>
+  Number(metadata?.[PARTITIONS] ?? 1);

@@ -40,11 +40,11 @@ export interface NatsServerOptions {
   start?: StartChild;
 }
 
-/** Returns the folder of the configuration: deploy/nats, or a copy with accounts for partitions. */
-function configFolder(stateDir: string, partitions: number): string {
+/** Returns the folder of a server's configuration: deploy/nats, or a copy with accounts for partitions. */
+function configFolder(stateDir: string, name: string, partitions: number): string {
   const original = join(root, "deploy/nats");
   if (partitions === 1) return original;
-  const copy = join(stateDir, "nats-config");
+  const copy = join(stateDir, `${name}-config`);
   cpSync(original, copy, { recursive: true });
   writeFileSync(join(copy, "accounts.conf"), natsAccountsFile("the local stack", partitions));
   return copy;
@@ -68,7 +68,7 @@ export async function startNatsServer(options: NatsServerOptions): Promise<Child
   const child = await (options.start ?? startChild)({
     name,
     command: options.binary,
-    args: ["-c", join(configFolder(stateDir, partitions), config)],
+    args: ["-c", join(configFolder(stateDir, name, partitions), config)],
     env: { ...process.env, ...settings },
     logFile,
   });

@@ -17,8 +17,6 @@ export interface EnvironmentInput {
   /** Origins of the stack's own pages, which may call the gateway. */
   allowedOrigins?: readonly string[];
   natsUrl: string;
-  /** Of the events at NATS. Default 1. */
-  partitions?: number;
   networksFile: string;
   databaseUrl(service: ServiceName): string;
   /** Whether services read it from a file, which may change: `databaseUrlFile`. */
@@ -200,7 +198,6 @@ export async function serviceEnvironment(
     // One address only: a gateway's page of public keys bears auth's first replica being away.
     CS_AUTH_HTTP_ADDRESS: await route("auth-http", `127.0.0.1:${(replicas[0] as Ports).authHttp}`),
     CS_NATS_URL: await routeUrl("nats", input.natsUrl),
-    ...(input.partitions !== undefined && { CS_NATS_PARTITIONS: String(input.partitions) }),
     CS_TLS_CA: tls.ca,
     CS_TLS_CERT: tls.cert,
     CS_TLS_KEY: tls.key,

@@ -4,6 +4,7 @@ import { ensureCadenceParser } from "@countersign/build/cadence-parser.ts";
 import { Failure } from "@countersign/build/fail.ts";
 import { generate } from "@countersign/build/generate.ts";
 import { root, type ServiceName } from "@countersign/build/paths.ts";
+import { parsePartitions } from "@countersign/events/stream.ts";
 import { createAutoRestart } from "./auto-restart.ts";
 import { ensureCertificates } from "./certificates.ts";
 import { setUpNetwork } from "./chain-setup.ts";
@@ -142,7 +143,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const tools = ensureTools(say);
   const databases = startDatabases(options, ports.postgres, log("postgres"), start, restarts);
   const certificates = ensureCertificates(stateDir);
-  const { partitions = Number(process.env.CS_NATS_PARTITIONS || 1) } = options;
+  const { partitions = parsePartitions(process.env.CS_NATS_PARTITIONS || "1") } = options;
   const nats = Promise.all([tools, certificates]).then(async ([{ natsServer }]) => {
     await restarts.begin("nats", () =>
       startNats({ binary: natsServer, stateDir, port: ports.nats, partitions, logFile: log("nats"), start }),
@@ -197,7 +198,6 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     gateway,
     allowedOrigins: pages,
     natsUrl,
-    partitions,
     networksFile: files.networks,
     databaseUrl,
     databaseUrlFiles: options.databaseUrlFiles,

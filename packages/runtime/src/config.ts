@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { unchanging, type Watched } from "@countersign/core";
-import { MAX_PARTITIONS } from "@countersign/events/stream.ts";
 import { z } from "zod";
 import type { Files, ReadFile } from "./files.ts";
 
@@ -84,13 +83,9 @@ export const sharedEnv = z.object({
   CS_COALESCE_CALLS: z.enum(["true", "false"]).default("true"),
 });
 
-/** The number of streams between which NATS distributes the events; one for all processes. */
-export const partitionCount = z.coerce.number().int().min(1).max(MAX_PARTITIONS);
-
 /** The variables that the services with a database share. */
 export const serviceEnv = sharedEnv.extend({
   CS_NATS_URL: z.string(),
-  CS_NATS_PARTITIONS: partitionCount.default(1),
   /** `iss` of the access tokens that are accepted. */
   AUTH_ISSUER: z.url(),
 });
@@ -98,7 +93,6 @@ export const serviceEnv = sharedEnv.extend({
 /** The settings that these variables give a service. */
 export const sharedSettings = (settings: z.output<typeof serviceEnv>) => ({
   natsUrl: settings.CS_NATS_URL,
-  natsPartitions: settings.CS_NATS_PARTITIONS,
   issuer: settings.AUTH_ISSUER,
   peersFile: settings.CS_PEERS_FILE,
   tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },

@@ -72,14 +72,15 @@ const FLUSH_MS = 100;
 function standardOutput(): DestinationStream & { flushSync(): void } {
   // Without its `periodicFlush`, which makes ten empty writes a second in an idle process.
   const output = pino.destination({ dest: 1, sync: false, minLength: 4_096 });
-  let timer: NodeJS.Timeout | undefined;
+  let isDue = false;
   const flush = () => {
-    timer = undefined;
+    isDue = false;
     output.flush();
   };
   return {
     write(line) {
-      timer ??= setTimeout(flush, FLUSH_MS).unref();
+      if (!isDue) setTimeout(flush, FLUSH_MS).unref();
+      isDue = true;
       output.write(line);
     },
     // For a fatal line.
@@ -123,10 +124,7 @@ export function createLogger(options: LoggerOptions): Logger {
       },
     },
   };
-  const logger: PinoLogger = pino(
-    settings,
-    options.destination ?? standardOutput(),
-  );
+  const logger: PinoLogger = pino(settings, options.destination ?? standardOutput());
   // pino does not inherit the formatter of bindings in children; children of children inherit what is set
   // here.
   const child = logger.child;

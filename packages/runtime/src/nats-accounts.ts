@@ -1,6 +1,6 @@
 import { natsAccountsFile } from "@countersign/events/nats-accounts.ts";
+import { parsePartitions } from "@countersign/events/stream.ts";
 import { command, runCommand, UsageError } from "./command.ts";
-import { partitionCount } from "./config.ts";
 
 // `node packages/runtime/src/nats-accounts.ts --partitions 16`: prints accounts.conf of NATS for events in
 // partitions. That for one stream is deploy/nats/accounts.conf.
@@ -10,9 +10,9 @@ await runCommand("nats-accounts", [
     about: "Prints accounts.conf of NATS for events in partitions.",
     options: { partitions: { type: "string" } },
     async run({ values, print }) {
-      const { success, data } = partitionCount.safeParse(values.partitions);
-      if (!success) throw new UsageError(this.usage);
-      print(natsAccountsFile(`packages/runtime/src/nats-accounts.ts --partitions ${data}`, data).trimEnd());
+      if (values.partitions === undefined) throw new UsageError(this.usage);
+      const partitions = parsePartitions(values.partitions);
+      print(natsAccountsFile(`packages/runtime/src/nats-accounts.ts --partitions ${partitions}`, partitions).trimEnd());
     },
   }),
 ]);

@@ -44,8 +44,6 @@ export interface ServiceSettings {
   /** host:port of the gRPC server. */
   listen: string;
   natsUrl: string;
-  /** Streams between which NATS distributes the events. Default 1. */
-  natsPartitions?: number;
   peersFile: string;
   /** `iss` of the access tokens that are accepted. */
   issuer: string;
@@ -120,7 +118,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
   const tls = watchTls(files, settings.tls);
   const { onDatabaseConnection: onConnect } = exportCertificateExpiry(metrics, tls);
   const peers = watchPeers(files, settings.peersFile);
-  const nats = linkNats({ natsUrl: settings.natsUrl, partitions: settings.natsPartitions, tls, name, logger });
+  const nats = linkNats({ natsUrl: settings.natsUrl, tls, name, logger });
   onClose("nats", () => nats.close());
 
   let issuedFrom: Date | undefined;

@@ -1,12 +1,13 @@
 import { setUpNats } from "@countersign/events/set-up.ts";
+import { parsePartitions } from "@countersign/events/stream.ts";
 import { z } from "zod";
-import { loadEnv, partitionCount, sharedEnv } from "./config.ts";
+import { loadEnv, sharedEnv } from "./config.ts";
 import { loadTlsFromEnv } from "./tls.ts";
 
 const schema = sharedEnv.pick({ CS_TLS_CA: true, CS_TLS_CERT: true, CS_TLS_KEY: true }).extend({
   CS_NATS_URL: z.string(),
   CS_NATS_REPLICAS: z.coerce.number().int().min(1).max(5).default(1),
-  CS_NATS_PARTITIONS: partitionCount.default(1),
+  CS_NATS_PARTITIONS: z.string().default("1"),
 });
 
 // `node packages/runtime/src/set-up-events.ts`: creates the stream of events and each service's consumers at
@@ -14,7 +15,8 @@ const schema = sharedEnv.pick({ CS_TLS_CA: true, CS_TLS_CERT: true, CS_TLS_KEY: 
 // number of servers that have the stream, CS_NATS_PARTITIONS that of its partitions. Idempotent.
 try {
   const settings = loadEnv(schema, process.env);
-  const { CS_NATS_REPLICAS: replicas, CS_NATS_PARTITIONS: partitions } = settings;
+  const replicas = settings.CS_NATS_REPLICAS;
+  const partitions = parsePartitions(settings.CS_NATS_PARTITIONS);
   await setUpNats(settings.CS_NATS_URL, loadTlsFromEnv(settings), { replicas, partitions });
   console.log("the stream of events and its consumers are in place");
 } catch (error) {

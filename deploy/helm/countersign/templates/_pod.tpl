@@ -65,7 +65,6 @@ spec:
         {{- if has "postgres" $component.destinations }}
         {{- $_ := set $env (printf "%s_DATABASE_URL_FILE" $component.prefix) "/etc/countersign/secret/database-url" }}
         {{- $_ := set $env "CS_NATS_URL" $values.nats.url }}
-        {{- $_ := set $env "CS_NATS_PARTITIONS" $values.nats.partitions }}
         {{- end }}
         {{- if and (eq $name "gateway") $values.secrets.gateway }}
         {{- $_ := set $env "GATEWAY_CHAIN_NODES_FILE" "/etc/countersign/secret/chain-nodes.json" }}

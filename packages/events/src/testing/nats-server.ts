@@ -46,9 +46,9 @@ export async function beginNats({ startChild, partitions = 1 }: { startChild?: S
       return connection;
     },
     /** Links with the certificate of a service, as its process does; the caller closes it. */
-    linkAs(name: string, natsUrl = url, as = { partitions }): NatsLink {
+    linkAs(name: string, natsUrl = url): NatsLink {
       const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
-      return linkNats({ natsUrl, tls: tlsOf(name), name, logger, ...as });
+      return linkNats({ natsUrl, tls: tlsOf(name), name, logger });
     },
     start,
     stop: () => child.stop(),
