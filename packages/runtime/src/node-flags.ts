@@ -10,8 +10,8 @@ export const NO_PRETENURING = "--no-allocation-site-pretenuring";
 
 /**
  * Marks the old generation once it has grown by 60%, not by 30%. It was marked every second, for 40 to 60 ms
- * of processor time: sign-ins leave much behind in auth, and events of created accounts in account. Other
- * programs would take more memory for little.
+ * of processor time: sign-ins leave much behind in auth, and creations in account. Other programs would take
+ * more memory for little.
  */
 export const HEAP_GROWTH = "--heap-growing-percent=60";
 

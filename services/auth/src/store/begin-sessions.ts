@@ -1,6 +1,6 @@
 import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { createShardBatcher, type Postgres, type Queries, sql } from "@countersign/postgres";
-import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
+import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session, type SessionRequest } from "../domain/sessions/session.ts";
 import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
 import { sessionCreatedRow } from "./events.ts";
 import { toSessionColumns } from "./rows.ts";
@@ -38,17 +38,22 @@ export interface SessionStart {
   readonly challenge?: string;
   /** The counter of the passkey that answered. */
   readonly counter?: PasskeyCounter | undefined;
+  /** Begins once: neither again, nor where its device has begun another one since this request. */
+  readonly once?: Partial<SessionRequest>;
 }
 
 /**
- * begun; or why not: a key is blocked or the account has left, the challenge is used, or the passkey's
- * counter has not grown.
+ * begun; or why not: a key is blocked or the account has left, the challenge is used, the passkey's counter
+ * has not grown, or it or another one of its device has begun before.
  */
-export type SessionOutcome = "begun" | "blocked" | "used" | "old-counter";
+export type SessionOutcome = "begun" | "blocked" | "used" | "old-counter" | "begun-before";
+
+const byAccount = ({ session: { accountId: one } }: SessionStart, { session: { accountId: other } }: SessionStart) =>
+  one === other ? 0 : one < other ? -1 : 1;
 
 const bytea = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString("hex")}`;
 
-function toMember({ session, challenge, counter, ...request }: SessionStart): object {
+function toMember({ session, challenge, counter, once, ...request }: SessionStart): object {
   const { row, replacedIdAt } = sessionCreatedRow(session, request);
   return {
     session: toSessionColumns(session),
@@ -56,16 +61,20 @@ function toMember({ session, challenge, counter, ...request }: SessionStart): ob
     sign_count: counter?.signCount,
     created: { id: row.id, subject: row.subject, payload: bytea(row.payload), created_at: row.createdAt },
     replaced_id_at: replacedIdAt,
+    once: once !== undefined,
+    asked_at: once?.at,
+    asked_by: once?.bySession,
   };
 }
 
 /**
- * Begins sessions, one after the other. Leaves out accounts that another transaction has locked, and those
- * without a row of `account_access` yet. See the last migration of `begin_each_session`.
+ * Begins sessions, one after the other, in the order of their accounts. Leaves out accounts that another
+ * transaction has locked. See the last migration of `begin_each_session`.
  */
 async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
+  const members = starts.toSorted(byAccount).map(toMember);
   const rows = await on.query<{ session_id: string; outcome: SessionOutcome }>(sql`
-    SELECT session_id, outcome FROM begin_each_session(${JSON.stringify(starts.map(toMember))}::json,
+    SELECT session_id, outcome FROM begin_each_session(${JSON.stringify(members)}::json,
       ${MAX_WRONG_ANSWERS}::int, ${ENDED_MS}::float8 * interval '1 ms', ${LAST_TOKEN_MS}::float8 * interval '1 ms')`);
   return new Map(rows.map(({ session_id, outcome }) => [session_id, outcome]));
 }

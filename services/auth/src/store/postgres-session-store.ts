@@ -1,7 +1,7 @@
-import { activeTrace, createBatcher, type TraceParent } from "@countersign/core";
+import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { createShardBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
-import type { EndCause, Session, SessionRequest, SessionStore } from "../domain/sessions/session.ts";
-import { beginSessionIn, ENDED_MS, lockAccess } from "./begin-sessions.ts";
+import type { EndCause, Session, SessionStore } from "../domain/sessions/session.ts";
+import { ENDED_MS, sessionBeginner } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { type SessionRow, toSession } from "./rows.ts";
@@ -132,39 +132,23 @@ function sessionUpdater(postgres: Postgres): (update: SessionUpdate) => Promise<
   );
 }
 
-/**
- * Returns whether a session has begun, and whether its device has begun another one since the request for it.
- */
-async function begunSessions(tx: Queries, session: Session, asked: SessionRequest | undefined) {
-  const { accountId, app, deviceKey } = session;
-  const begun = await tx.query<{ id: string }>(sql`
-    SELECT id FROM session
-    WHERE account_id = ${accountId}::uuid AND (id = ${session.id}::uuid
-      OR app_id = ${app.appId} AND created_at > ${asked?.at ?? null}::timestamptz
-        AND device_key = ${deviceKey.publicKey} AND device_key_algorithm = ${deviceKey.algorithm}
-        AND id IS DISTINCT FROM ${asked?.bySession ?? null}::uuid)`);
-  return { itself: begun.some(({ id }) => id === session.id), anotherSince: begun.some(({ id }) => id !== session.id) };
-}
-
 /** Keeps sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
 export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
+  const begin = sessionBeginner(postgres);
   const update = sessionUpdater(postgres);
   return {
-    begin: (session, requestId, asked) =>
-      postgres.transaction(async (tx) => {
-        await lockAccess(tx, session.accountId);
-        const begun = await begunSessions(tx, session, asked);
-        if (!begun.itself) {
-          if (begun.anotherSince) return undefined;
-          await beginSessionIn(tx, session, requestId);
-          return session;
-        }
+    async begin(session, requestId, asked) {
+      const outcome = await begin({ session, requestId, once: asked ?? {} });
+      if (outcome === "begun") return session;
+      if (outcome !== "begun-before") throw new AppError("PleaseRegisterKey");
+      return postgres.transaction(async (tx) => {
         // A refresh may hold it: lockSessions leaves out what is locked.
         await tx.execute(sql`
           SELECT FROM session WHERE account_id = ${session.accountId}::uuid AND id = ${session.id}::uuid FOR UPDATE`);
         const [live] = await tx.query<SessionRow>(lockSessions({ ids: [session.id], accountIds: [session.accountId] }));
         return live && toSession(live);
-      }),
+      });
+    },
 
     async update<T>(
       { id, accountId }: { id: string; accountId: string },
