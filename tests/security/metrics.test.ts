@@ -37,6 +37,7 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
   const { paths } = (await send({ method: "GET", path: "/openapi.json" })).body;
   const pages = ["/", "/openapi.json", "/callback", "/.well-known/jwks.json"];
   pages.push("/.well-known/identity-keys.json", "/.well-known/openid-configuration");
+  for (const file of ["", "/start.js", "/swagger-ui.css", "/swagger-ui-bundle.js"]) pages.push(`/docs${file}`);
   // Methods of ports to the outside.
   const chainMethods = ["accountEvents", "accountKeys", "balance", "blockHeight", "evmAddresses", "findDeployed"];
   chainMethods.push("keyAdditionOutcome", "latestBlock", "newestBlock", "outcome", "paidTransactions", "parentsOf");
@@ -55,7 +56,10 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
     service: oneOf(process),
     method: (value) => methods(value) || /^grpc\.(health|reflection)\.v1(alpha)?\.\w+\/\w+$/.test(value),
     code: oneOf(...Object.keys(GRPC_CODES)),
-    route: oneOf("none", ...pages, ...Object.keys(paths)),
+    // Of chain nodes: with names in place of what the client sent.
+    route: (value) =>
+      oneOf("none", ...pages, ...Object.keys(paths))(value) ||
+      /^\/chain\/v1\/\{chainName\}\/v1(\/[a-z_]+|\/\{(id|ids|address|index)\})+$/.test(value),
     status: (value) => /^[245]\d\d$/.test(value),
     chain: oneOf(chainName),
     kind: oneOf("keys", "contracts", "account-capabilities", "inbox"),

@@ -89,15 +89,18 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   const metrics = consumerMetrics(options.metrics, options.durable);
   const consumers: EventConsumer[] = [];
   let isClosed = false;
-  const begin = (stream: string, atOnce: number) => {
-    if (!isClosed) consumers.push(consumeStream(stream, options, atOnce, metrics, found));
+  let partitions = 1;
+  const found = (number: number): void => {
+    if (isClosed || number === partitions) return;
+    if (partitions > 1) {
+      options.logger.error(`events wait at NATS: it has ${number} partitions now, not ${partitions}; restart`);
+      return;
+    }
+    partitions = number;
+    for (const { name } of partitionStreams(number))
+      consumers.push(consumeStream(name, options, Math.ceil(concurrency / number), metrics));
   };
-  const found = (partitions: number): void => {
-    // The number changes once.
-    if (consumers.length > 1) return;
-    for (const { name } of partitionStreams(partitions)) begin(name, Math.ceil(concurrency / partitions));
-  };
-  begin(EVENTS_STREAM, concurrency);
+  consumers.push(consumeStream(EVENTS_STREAM, options, concurrency, metrics, found));
   return {
     async close() {
       isClosed = true;
@@ -112,7 +115,7 @@ function consumeStream(
   options: ConsumerOptions,
   concurrency: number,
   metrics: ReturnType<typeof consumerMetrics>,
-  found: (partitions: number) => void,
+  found: (partitions: number) => void = () => undefined,
 ): EventConsumer {
   const { nats, durable } = options;
   const handler = asOperation(operationOf, options.handler);

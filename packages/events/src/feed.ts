@@ -56,6 +56,8 @@ const CHECK_MS = 2_000;
  * `onBreak`.
  */
 const MAX_MISSED_EVENTS = 10_000;
+/** The pause after a failure doubles so often, up to six seconds. */
+const MAX_FAILURES = 5;
 
 interface StreamAnswer {
   config?: { metadata?: Record<string, string> };
@@ -113,6 +115,7 @@ export function startEventFeed(
   const stop = new AbortController();
   let subscription: Subscription | undefined;
   let position: number | undefined;
+  let failures = 0;
 
   const handOut = (sequence: number, subject: string, decode: () => Event): void => {
     position = sequence;
@@ -159,6 +162,7 @@ export function startEventFeed(
     await connection.flush();
     await catchUp((await bounds()).last);
     const started = position ?? 0;
+    failures = 0;
     void lookAfter(followed);
     for await (const message of followed) {
       const found = positionIn(message, stream.feed);
@@ -191,11 +195,12 @@ export function startEventFeed(
       try {
         await follow(connection);
       } catch (err) {
+        failures = Math.min(failures + 1, MAX_FAILURES);
         if (!stop.signal.aborted) logger.warn({ err }, "cannot follow events; will retry");
       }
       ended.abort();
       subscription?.unsubscribe();
-      await sleepUntil(200, [stop.signal]);
+      await sleepUntil(200 * 2 ** failures, [stop.signal]);
     }
   };
 

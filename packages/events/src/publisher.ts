@@ -27,16 +27,17 @@ interface Row {
   payload: Buffer;
 }
 
-/** The number of rows that a statement found, the last id, and why one was not published. */
+/** The numbers of rows that were found and published, the last id, and why one was not published. */
 interface Published {
   readonly found: number;
+  readonly sent: number;
   readonly last: string;
   readonly failure?: PromiseRejectedResult | undefined;
 }
 
 /** Smaller than any other id. */
 const NIL = "00000000-0000-0000-0000-000000000000";
-const NOTHING: Published = { found: 0, last: NIL };
+const NOTHING: Published = { found: 0, sent: 0, last: NIL };
 const BATCH_SIZE = 500;
 const ACK_MS = 5_000;
 /** A transaction waits for NATS. */
@@ -123,7 +124,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     metrics.published.inc(sent.length);
     metrics.failed.inc(rows.length - sent.length);
     const failure = results.find((result) => result.status === "rejected");
-    return { found: rows.length, last: rows.at(-1)!.id, failure };
+    return { found: rows.length, sent: sent.length, last: rows.at(-1)!.id, failure };
   };
 
   let oldAt = 0;
@@ -156,21 +157,23 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
 
   /**
    * Publishes a batch: old rows first, where they are looked for or many are left, so that events keep their
-   * order after NATS was away. Returns whether more rows may wait; throws where NATS did not acknowledge all:
-   * new rows then have their turn before the old ones that NATS refuses.
+   * order after NATS was away. Returns whether more rows may wait; throws where NATS acknowledged none: new
+   * rows then have their turn before the old ones that NATS refuses.
    */
   const publishBatch = async (stream: JetStreamClient): Promise<boolean> => {
     const isOld = performance.now() >= oldAt;
     const own = isOld ? undefined : ownRows();
-    const { found, last, failure } = isOld
+    const { found, sent, last, failure } = isOld
       ? await publishOld(stream)
       : own
         ? await publishFound(postgres, stream, own)
         : NOTHING;
     const isFull = found === BATCH_SIZE;
     if (isOld) failedTo = isFull && failure ? last : NIL;
-    if (isOld && (!isFull || failure)) oldAt = performance.now() + pollMs;
-    if (failure) throw failure.reason;
+    const isRefused = failure !== undefined && sent === 0;
+    if (isOld && (!isFull || isRefused)) oldAt = performance.now() + pollMs;
+    if (isRefused) throw failure.reason;
+    if (isOld && failure) logger.warn({ err: failure.reason }, "cannot publish some events; will retry");
     return isOld || isFull;
   };
 

@@ -156,6 +156,12 @@ export async function setUpEvents(
   const metadata = { [PARTITIONS]: String(partitions) };
   await ensureStream(manager, UNPARTITIONED, replicas);
   const last = await lastSequence(manager, partitions);
+  // First: a service that reads the number before there are all partitions logs that it cannot consume, and
+  // one that does not know it would wait in silence.
+  await ensureConsumers(manager, EVENTS_STREAM, metadata);
+  const { config } = await manager.streams.info(EVENTS_STREAM);
+  if (partitionsIn(config) !== partitions)
+    await manager.streams.update(EVENTS_STREAM, { ...config, metadata: { ...config.metadata, ...metadata } });
   for (const stream of partitionStreams(partitions)) {
     await ensureStream(manager, stream, replicas, {
       first_seq: last + SEQUENCE_MARGIN,
@@ -164,11 +170,6 @@ export async function setUpEvents(
     });
     await ensureConsumers(manager, stream.name);
   }
-  // Last: a service that reads the number finds the partitions.
-  await ensureConsumers(manager, EVENTS_STREAM, metadata);
-  const { config } = await manager.streams.info(EVENTS_STREAM);
-  if (partitionsIn(config) !== partitions)
-    await manager.streams.update(EVENTS_STREAM, { ...config, metadata: { ...config.metadata, ...metadata } });
 }
 
 /**

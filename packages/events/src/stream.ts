@@ -51,6 +51,11 @@ export function partitionOf(accountId: string, partitions: number): number {
 /** Services find the number of partitions under this name, in the metadata of CS_EVENTS and its consumers. */
 export const PARTITIONS = "partitions";
 
-/** Returns the number of partitions that a stream or consumer of NATS names. */
-export const partitionsIn = ({ metadata }: { metadata?: Record<string, string> | undefined }): number =>
-  Number(metadata?.[PARTITIONS] ?? 1);
+/** Returns the number of partitions that a stream or consumer of NATS names; 1 where it names none. */
+export function partitionsIn({ metadata }: { metadata?: Record<string, string> | undefined }): number {
+  try {
+    return parsePartitions(metadata?.[PARTITIONS] ?? "1");
+  } catch {
+    return 1;
+  }
+}

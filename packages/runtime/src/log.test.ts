@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import type { LogFields, Logger } from "@countersign/core";
 import { afterEach, expect, test, vi } from "vitest";
 import { memoryLogger } from "./testing/memory-logger.ts";
@@ -72,4 +74,23 @@ test("nested objects in listed fields are not logged", () => {
   const { logger, lines } = memoryLogger();
   logger.info({ state: { key: "k" }, count: 3n, checks: ["a", { b: 1 }] }, "x");
   expect(lines()[0]).toMatchObject({ state: "[object]", count: "3", checks: ["a", "[object]"] });
+});
+
+test("a line is written soon after it was logged, also where it met a slow write", () => {
+  const program = `
+    import fs from "node:fs";
+    import { createLogger } from ${JSON.stringify(join(import.meta.dirname, "log.ts"))};
+    const write = fs.write;
+    fs.write = (...args) => void setTimeout(() => write(...args), 150);
+    const logger = createLogger({ name: "test" });
+    logger.info("first");
+    setTimeout(() => logger.info("during the write"), 120);
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), 1_500);`;
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+  expect(
+    stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).msg),
+  ).toEqual(["first", "during the write"]);
 });

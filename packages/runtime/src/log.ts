@@ -73,18 +73,32 @@ function standardOutput(): DestinationStream & { flushSync(): void } {
   // Without its `periodicFlush`, which makes ten empty writes a second in an idle process.
   const output = pino.destination({ dest: 1, sync: false, minLength: 4_096 });
   let isDue = false;
+  /** Bytes that are not written yet. */
+  let left = 0;
   const flush = () => {
     isDue = false;
     output.flush();
   };
+  const flushLater = () => {
+    if (!isDue) setTimeout(flush, FLUSH_MS).unref();
+    isDue = true;
+  };
+  output.on("write", (bytes: number) => {
+    left -= bytes;
+  });
+  // A flush during a write does nothing.
+  output.on("drain", () => left > 0 && flushLater());
   return {
     write(line) {
-      if (!isDue) setTimeout(flush, FLUSH_MS).unref();
-      isDue = true;
+      left += Buffer.byteLength(line);
+      flushLater();
       output.write(line);
     },
     // For a fatal line.
-    flushSync: () => output.flushSync(),
+    flushSync() {
+      left = 0;
+      output.flushSync();
+    },
   };
 }
 

@@ -2,8 +2,8 @@ import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
 import { createAccessApi } from "./access-api.ts";
 
-const result = (status: string) =>
-  Response.json({ status, status_code: 0, error_message: "", block_id: "ab".repeat(32), events: [] });
+const result = (status: string, change: object = {}) =>
+  Response.json({ status, status_code: 0, error_message: "", block_id: "ab".repeat(32), events: [], ...change });
 
 it("reads an account's balance, also a large one", async () => {
   const asked: unknown[] = [];
@@ -61,4 +61,37 @@ it("transactionResult asks for events of some types by the block, and only once 
   const status = `transaction_results/${id}?select=block_id,status,status_code,error_message`;
   const block = "ab".repeat(32);
   expect(asked).toEqual([status, status, `events?type=flow.AccountKeyAdded&block_ids=${block}`]);
+});
+
+it.each([
+  ["has no such block", () => new Response("no block", { status: 404 })],
+  ["has none", () => Response.json([{ block_height: "7" }])],
+  ["does not answer", () => new Response("", { status: 503 })],
+])("transactionResult reads all events where the node that is asked for some %s", async (_, answer) => {
+  const id = "cd".repeat(32);
+  const asked: string[] = [];
+  const payload = btoa(JSON.stringify({ type: "Event", value: { id: "some", fields: [] } }));
+  const event = (type: string) => ({ type, transaction_id: id, event_index: "1", payload });
+  const fetch = async (url: unknown) => {
+    asked.push(String(url));
+    if (String(url).includes("/v1/events")) return answer();
+    if (String(url).includes("select")) return result("Sealed");
+    return result("Sealed", { events: [event("other"), event("flow.AccountKeyAdded")] });
+  };
+  const access = createAccessApi({ baseUrl: "http://node.test", fetch });
+  const found = await access.transactionResult(id, undefined, ["flow.AccountKeyAdded"]);
+  expect(found).toMatchObject({ status: "Sealed", events: [{ type: "flow.AccountKeyAdded" }] });
+  expect(asked).toHaveLength(3);
+});
+
+it("transactionResult asks for no events of a transaction that failed", async () => {
+  let asked = 0;
+  const fetch = async () => {
+    asked += 1;
+    return result("Sealed", { status_code: 1, error_message: "no" });
+  };
+  const access = createAccessApi({ baseUrl: "http://node.test", fetch });
+  const found = await access.transactionResult("cd".repeat(32), undefined, ["flow.AccountKeyAdded"]);
+  expect(found).toMatchObject({ errorMessage: "no", events: [] });
+  expect(asked).toBe(1);
 });

@@ -238,17 +238,25 @@ export function createAccessApi({
 
     async transactionResult(id, signal, eventTypes) {
       const path = `/v1/transaction_results/${id}`;
-      try {
-        if (eventTypes === undefined) return await request(path, readResult, signal);
-        const result = await request(`${path}?select=block_id,status,status_code,error_message`, readResult, signal);
-        if (result?.status !== "Sealed") return result;
-        const inBlock = (type: string) => events(type, `block_ids=${result.blockId}`, signal);
-        const found = (await Promise.all(eventTypes.map(inBlock))).flat();
-        return { ...result, events: found.filter(({ transactionId }) => transactionId === id) };
-      } catch (error) {
-        if (error instanceof AccessApiError && error.status === 404) return undefined;
-        throw error;
-      }
+      const read = async (query: string) => {
+        try {
+          return await request(path + query, readResult, signal);
+        } catch (error) {
+          if (error instanceof AccessApiError && error.status === 404) return undefined;
+          throw error;
+        }
+      };
+      if (eventTypes === undefined) return read("");
+      const result = await read("?select=block_id,status,status_code,error_message");
+      if (result?.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") return result;
+      const inBlock = (type: string) => events(type, `block_ids=${result.blockId}`, signal);
+      const found = await Promise.all(eventTypes.map(inBlock)).catch(() => []);
+      const own = found.flat().filter(({ transactionId }) => transactionId === id);
+      if (own.length > 0)
+        return { ...result, events: own.toSorted((one, other) => (one.index ?? 0) - (other.index ?? 0)) };
+      // A node that was asked for the events may lag behind the one that was asked before.
+      const whole = await read("");
+      return whole && { ...whole, events: whole.events.filter(({ type }) => eventTypes.includes(type)) };
     },
 
     async waitForSeal(id, { signal, pollMs = 20, onExecuted }) {

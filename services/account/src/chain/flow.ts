@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   type AccessApi,
   AccessApiError,
@@ -68,14 +69,20 @@ export function createFlowChain(
       return { status: "sealed", accounts: deployedAccounts(result.events) };
     },
 
-    async findDeployed(serverKeys, from, to, signal) {
-      const found: DeployedAccount[] = [];
+    async findDeployed({ serverKeys, transaction }, from, to, signal) {
+      const isTwin = async (id: string) =>
+        isDeepStrictEqual((await access.transaction(id, signal)).proposalKey, transaction.proposalKey);
       for (let start = from; start <= to; start += EVENT_BLOCKS) {
         const end = start + EVENT_BLOCKS - 1n;
         const events = await access.events(KEY_ADDED, start, end < to ? end : to, signal);
-        found.push(...deployedAccounts(events).filter((account) => serverKeys.includes(account.serverKey)));
+        for (const id of new Set(events.map(({ transactionId }) => transactionId))) {
+          const created = deployedAccounts(events.filter(({ transactionId }) => transactionId === id));
+          const own = created.filter(({ serverKey }) => serverKeys.includes(serverKey));
+          // A sequence number is used once.
+          if (own.length > 0 && (await isTwin(id))) return own;
+        }
       }
-      return found;
+      return [];
     },
 
     async evmAddresses(addresses, signal) {

@@ -132,6 +132,29 @@ describe("sign-ins at once", () => {
     }
   });
 
+  it("that are copies of a sign-up get the one session that began, also where they waited", async () => {
+    const session = someSession();
+    const unlock = Promise.withResolvers<void>();
+    const isLocked = Promise.withResolvers<void>();
+    const holder = other.transaction(async (tx) => {
+      await lockAccess(tx, session.accountId);
+      isLocked.resolve();
+      await unlock.promise;
+    });
+    await isLocked.promise;
+    const store = postgresSessionStore(prisma, postgres);
+    const copies = times(3, () => store.begin({ ...session, refreshId: uuidv4() }, ""));
+    // An unrelated person's does not wait with them.
+    const unrelated = someSession();
+    expect(await store.begin(unrelated, "")).toEqual(unrelated);
+    unlock.resolve();
+    await holder;
+    const begun = await Promise.all(copies);
+    const [row] = await live(session.accountId);
+    expect(begun.map((each) => each?.refreshId)).toEqual(times(3, () => row!.refreshId));
+    expect(await eventsOf(session.accountId, "session-created")).toBe(1);
+  });
+
   it("with a device key that is not blocked are not refused with a copy whose device key is", async () => {
     const session = someSession();
     await answer(0, session);

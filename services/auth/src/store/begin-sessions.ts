@@ -48,9 +48,6 @@ export interface SessionStart {
  */
 export type SessionOutcome = "begun" | "blocked" | "used" | "old-counter" | "begun-before";
 
-const byAccount = ({ session: { accountId: one } }: SessionStart, { session: { accountId: other } }: SessionStart) =>
-  one === other ? 0 : one < other ? -1 : 1;
-
 const bytea = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString("hex")}`;
 
 function toMember({ session, challenge, counter, once, ...request }: SessionStart): object {
@@ -68,23 +65,28 @@ function toMember({ session, challenge, counter, once, ...request }: SessionStar
 }
 
 /**
- * Begins sessions, one after the other, in the order of their accounts. Leaves out accounts that another
- * transaction has locked. See the last migration of `begin_each_session`.
+ * Begins sessions, one after the other. Undefined for those of accounts that another transaction has locked.
+ * See the last migration of `begin_each_session`.
  */
-async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
-  const members = starts.toSorted(byAccount).map(toMember);
+async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<(SessionOutcome | undefined)[]> {
+  // Copies of a sign-up have one session, each with another refresh token: the first one begins it.
+  const first = new Map<string, SessionStart>();
+  for (const start of starts) if (!first.has(start.session.id)) first.set(start.session.id, start);
   const rows = await on.query<{ session_id: string; outcome: SessionOutcome }>(sql`
-    SELECT session_id, outcome FROM begin_each_session(${JSON.stringify(members)}::json,
+    SELECT session_id, outcome FROM begin_each_session(${JSON.stringify([...first.values()].map(toMember))}::json,
       ${MAX_WRONG_ANSWERS}::int, ${ENDED_MS}::float8 * interval '1 ms', ${LAST_TOKEN_MS}::float8 * interval '1 ms')`);
-  return new Map(rows.map(({ session_id, outcome }) => [session_id, outcome]));
+  const outcomes = new Map(rows.map(({ session_id, outcome }) => [session_id, outcome]));
+  return starts.map((start) => {
+    const outcome = outcomes.get(start.session.id);
+    return outcome === "begun" && first.get(start.session.id) !== start ? "begun-before" : outcome;
+  });
 }
 
 /** Begins sessions of one account as soon as it has the account's lock. */
 async function beginLocked(tx: Queries, starts: readonly SessionStart[]): Promise<SessionOutcome[]> {
   await lockAccess(tx, starts[0]!.session.accountId);
-  const outcomes = await beginFree(tx, starts);
   // None is left out: this transaction has the lock.
-  return starts.map(({ session }) => outcomes.get(session.id)!);
+  return (await beginFree(tx, starts)) as SessionOutcome[];
 }
 
 /**
@@ -92,8 +94,8 @@ async function beginLocked(tx: Queries, starts: readonly SessionStart[]): Promis
  * Errors: PleaseRegisterKey where it is blocked.
  */
 export async function beginSessionIn(tx: Queries, session: Session, requestId: string): Promise<void> {
-  const outcomes = await beginFree(tx, [{ session, requestId, trace: activeTrace() }]);
-  if (outcomes.get(session.id) !== "begun") throw new AppError("PleaseRegisterKey");
+  const [outcome] = await beginFree(tx, [{ session, requestId, trace: activeTrace() }]);
+  if (outcome !== "begun") throw new AppError("PleaseRegisterKey");
 }
 
 /**
@@ -109,7 +111,7 @@ export function sessionBeginner(postgres: Postgres): (start: Omit<SessionStart, 
   const begin = async (starts: readonly SessionStart[]): Promise<(SessionOutcome | Promise<SessionOutcome>)[]> => {
     const outcomes = await beginFree(postgres, starts);
     // A promise for an account that was left out: its caller waits for the lock, the batch does not.
-    return starts.map((start) => outcomes.get(start.session.id) ?? beginLater(start, accountOf(start)));
+    return starts.map((start, i) => outcomes[i] ?? beginLater(start, accountOf(start)));
   };
   const together = createShardBatcher(postgres, accountOf, begin);
   return async (start) => together({ ...start, trace: activeTrace() });

@@ -1,7 +1,7 @@
 import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { createShardBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import type { EndCause, Session, SessionStore } from "../domain/sessions/session.ts";
-import { ENDED_MS, sessionBeginner } from "./begin-sessions.ts";
+import { ENDED_MS, lockAccess, sessionBeginner } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { type SessionRow, toSession } from "./rows.ts";
@@ -170,6 +170,8 @@ export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): 
 
     end: (accountId, which, cause, now, requestId) =>
       prisma.$transaction(async (tx) => {
+        // A batch that begins sessions updates them in another order.
+        await lockAccess(queriesIn(tx), accountId);
         const id = "id" in which ? which.id : { not: which.allBut };
         const rows = await tx.session.findMany({ where: { accountId, id, endedAt: null }, orderBy: { id: "asc" } });
         const ends = rows.map((row) => ({ session: toSession(row), cause, now, requestId }));

@@ -32,9 +32,13 @@ export interface Chain {
   sequenceNumber(keyIndex: number, signal: AbortSignal): Promise<bigint>;
   submit(transaction: FlowTransaction, signal: AbortSignal): Promise<void>;
   outcome(transactionId: string, signal: AbortSignal): Promise<Outcome>;
-  /** Returns accounts with one of these server keys that were created in the blocks from `from` to `to`. */
+  /**
+   * Returns the accounts with these server keys that a transaction with this proposal key and sequence number
+   * created in the blocks from `from` to `to`. Server keys are public once a creation is submitted: anyone
+   * may create an account with one.
+   */
   findDeployed(
-    serverKeys: readonly string[],
+    creation: { serverKeys: readonly string[]; transaction: Pick<FlowTransaction, "proposalKey"> },
     from: bigint,
     to: bigint,
     signal: AbortSignal,

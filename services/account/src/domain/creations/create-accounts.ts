@@ -130,7 +130,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       held(await store.replace(creation.id, owner));
       return false;
     }
-    const deployed = await chain.findDeployed(signed.serverKeys, signed.referenceHeight, height, signal);
+    const deployed = await chain.findDeployed(signed, signed.referenceHeight, height, signal);
     if (deployed.length === creation.accountIds.length) await finish(creation, chain, signed, deployed, signal);
     else await fail(creation, "the sequence number was consumed without the accounts", true);
     return true;

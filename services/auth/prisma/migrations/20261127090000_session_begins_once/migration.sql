@@ -20,6 +20,8 @@ DECLARE
   sent record;
   taken json[] := '{}';
   reached bigint;
+  waits text := current_setting('lock_timeout');
+  is_first boolean;
 BEGIN
 FOR m IN SELECT * FROM json_to_recordset(members) AS t(
   session session, challenge text, sign_count bigint, created outbox, replaced_id_at int,
@@ -29,10 +31,16 @@ LOOP
   account := s.account_id;
   PERFORM FROM account_access WHERE account_id = account FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
-    -- The account's first lock makes the row. It waits for another transaction that makes it, so a batch is
-    -- in the order of its accounts.
-    INSERT INTO account_access (account_id) VALUES (account) ON CONFLICT DO NOTHING;
-    CONTINUE WHEN NOT FOUND;
+    -- The account's first lock makes the row. Another transaction that makes it is waited for shortly: it may
+    -- wait for an account of this batch.
+    BEGIN
+      PERFORM set_config('lock_timeout', '20ms', true);
+      INSERT INTO account_access (account_id) VALUES (account) ON CONFLICT DO NOTHING RETURNING true INTO is_first;
+      PERFORM set_config('lock_timeout', waits, true);
+    EXCEPTION WHEN lock_not_available THEN
+      is_first := false;
+    END;
+    CONTINUE WHEN is_first IS NOT TRUE;
   END IF;
   session_id := s.id;
 
