@@ -101,7 +101,8 @@ export async function beginSessionIn(tx: Queries, session: Session, requestId: s
 /**
  * Returns a function that begins sessions: those that arrive while a statement runs share the next one.
  * Sessions of an account that another transaction has locked share a transaction that waits for the lock:
- * nobody waits for another account's lock, and waiting takes one connection for each account.
+ * nobody waits for another account's lock, but 20 ms for its first one, and waiting takes one connection for
+ * each account.
  */
 export function sessionBeginner(postgres: Postgres): (start: Omit<SessionStart, "trace">) => Promise<SessionOutcome> {
   const accountOf = ({ session }: SessionStart) => session.accountId;
