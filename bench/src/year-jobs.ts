@@ -89,7 +89,7 @@ export function createYearJobs(databases: Databases, clock: Clock, note: (ms: nu
   });
   const tokenState = postgresTokenStateStore(postgres.auth);
   const requests = prismaTwoFactorStore(prisma.device);
-  const deliveries = prismaDeliveryStore(prisma.device);
+  const deliveries = prismaDeliveryStore(prisma.device, postgres.device);
   const keyAdditions = { prepare: unexpected, submit: unexpected, reconcile: unexpected, verify: unexpected };
   const keys = postgresKeyStore(prisma.key, postgres.key);
   const creations = postgresCreationStore(postgres.account, { transactionUrl: unexpected });

@@ -148,6 +148,11 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
         ORDER BY id LIMIT ${BATCH_SIZE}`;
       return publishFound(postgres, stream, unlocked);
     }
+    // Mostly there are none: then a transaction would be three statements for nothing.
+    const [any] = await postgres.query(sql`
+      SELECT 1 FROM outbox
+      WHERE id >= ${from}::uuid AND id > ${failedTo}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid) LIMIT 1`);
+    if (!any) return NOTHING;
     const locked = sql`
       SELECT id, account_id, subject, payload FROM outbox
       WHERE id >= ${from}::uuid AND id > ${failedTo}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid)

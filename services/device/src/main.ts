@@ -72,7 +72,7 @@ async function start(service: ServiceProcess) {
     config: config.notify,
     devices,
     requests,
-    deliveries: asPort("deliveries", prismaDeliveryStore(prisma)),
+    deliveries: asPort("deliveries", prismaDeliveryStore(prisma, postgres)),
     recordUse: recordSession(recordDeviceUse({ store: devices, clock })),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
     nats,

@@ -11,7 +11,7 @@ import { type OpenRotationsOptions, reconcileOpenRotations } from "./reconcile-o
 import { reportAlerts } from "./report-alerts.ts";
 
 /** Milliseconds between two looks for open rotations. */
-const ROTATIONS_MS = 500;
+const ROTATIONS_MS = 1_000;
 
 /** Older rotations are every replica's: the one with the lease may reach the chain, and not the signer. */
 const STUCK_MS = 10_000;

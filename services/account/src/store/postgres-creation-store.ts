@@ -74,8 +74,12 @@ const addressesOf = (created: CreatedAccount, chainName: string, chainId: number
 export function postgresCreationStore(postgres: Postgres, options: CreationStoreOptions): CreationStore {
   const { transactionUrl, firstKeyId } = options;
   return {
-    assign: (chainName, { owner, now, until }: Lease) =>
-      postgres.transaction(async (tx) => {
+    async assign(chainName, { owner, now, until }: Lease) {
+      // Mostly nothing is: then a transaction would be four statements for nothing.
+      const queued = await postgres.query(sql`
+        SELECT 1 FROM deployment WHERE state = 'queued' AND chain_name = ${chainName} LIMIT 1`);
+      if (queued.length === 0) return undefined;
+      return postgres.transaction(async (tx) => {
         // One assignment of a chain at a time: two would choose the same deployments.
         await tx.execute(sql`
           SELECT 1 FROM proposal_key WHERE chain_name = ${chainName} ORDER BY key_index LIMIT 1 FOR UPDATE`);
@@ -130,7 +134,8 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
           transactionId: "",
           referenceHeight: undefined,
         };
-      }),
+      });
+    },
 
     async takeOver({ owner, now, until }) {
       const [taken] = await claimRows(

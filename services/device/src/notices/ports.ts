@@ -31,7 +31,7 @@ export interface DeliveryStore {
     limit: number;
   }): Promise<boolean>;
   /** Every device that the account ever had. */
-  history(accountId: string): Promise<{ id: string; publicKey: string; createdAt: Date }[]>;
+  history(accountId: string): Promise<{ id: string; createdAt: Date }[]>;
   /** Returns whether some are left. */
   forgetDeliveries(before: Date): Promise<boolean>;
 }

@@ -1,11 +1,31 @@
-import { deleteInBatches, deletionOf, lockAccount, queriesIn, sql } from "@countersign/postgres";
+import {
+  createShardBatcher,
+  deleteInBatches,
+  deletionOf,
+  lockAccount,
+  type Postgres,
+  queriesIn,
+  sql,
+} from "@countersign/postgres";
 import type { DeliveryStore } from "../notices/ports.ts";
 import type { Deliveries, PushTokens } from "../push/push-devices.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
 /** Keeps delivered notices and rejected push tokens in Postgres. */
-export function prismaDeliveryStore(prisma: PrismaClient): Deliveries & DeliveryStore & PushTokens {
+export function prismaDeliveryStore(prisma: PrismaClient, postgres: Postgres): Deliveries & DeliveryStore & PushTokens {
+  /** Every sign-up asks, those of one creation together. */
+  const history = createShardBatcher(
+    postgres,
+    (accountId: string) => accountId,
+    async (accountIds) => {
+      const rows = await postgres.query<{ id: string; accountId: string; createdAt: Date }>(sql`
+        SELECT id, account_id AS "accountId", created_at AS "createdAt" FROM device
+        WHERE account_id = ANY(${accountIds}::uuid[])`);
+      return accountIds.map((each) => rows.filter(({ accountId }) => accountId === each));
+    },
+  );
   return {
+    history,
     async has(eventId, target) {
       return (await prisma.delivery.findUnique({ where: { eventId_target: { eventId, target } } })) !== null;
     },
@@ -29,13 +49,6 @@ export function prismaDeliveryStore(prisma: PrismaClient): Deliveries & Delivery
       deleteInBatches([deletionOf(queriesIn(prisma), "delivery", sql`created_at < ${before} ORDER BY created_at`)]),
     async clearPushToken(id, pushToken) {
       await prisma.device.updateMany({ where: { id, pushToken }, data: { pushToken: "" } });
-    },
-    async history(accountId) {
-      const rows = await prisma.device.findMany({
-        where: { accountId },
-        select: { id: true, publicKey: true, createdAt: true },
-      });
-      return rows;
     },
   };
 }

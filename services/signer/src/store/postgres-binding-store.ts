@@ -1,5 +1,5 @@
 import { eventRow } from "@countersign/events";
-import { type Postgres, type Queries, sql } from "@countersign/postgres";
+import { createShardBatcher, type Postgres, type Queries, sql } from "@countersign/postgres";
 import type { AccountOnChain, BindingStore } from "../domain/ports.ts";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
 import type { Binding as Row } from "./generated/client.ts";
@@ -45,6 +45,11 @@ async function readBindings(postgres: Postgres, accountId: string): Promise<Bind
   return rows.map(toBinding);
 }
 
+/** A binding that is to be written. */
+type NewBinding = Binding & { readonly now: Date; readonly requestId: string };
+
+const placeOf = ({ chainName, address }: { chainName: string; address: string }) => `${chainName}/${address}`;
+
 export type PostgresBindingStore = BindingStore & Omit<KnownBindings, "find">;
 
 /**
@@ -75,38 +80,78 @@ export function postgresBindingStore(postgres: Postgres, reads = postgres): Post
   };
 
   /**
-   * Takes an address for an account, before its binding: of two accounts one gets the address, wherever their
-   * bindings are. False where another account has it.
+   * Takes addresses for accounts, before their bindings: of two accounts one gets an address, wherever their
+   * bindings are. Returns the bindings whose account has its address.
    */
-  const takeAddress = async ({ accountId, chainName, address }: Binding): Promise<boolean> => {
-    const taken = await postgres.execute(sql`
-      INSERT INTO bound_address (chain_name, address, account_id) VALUES (${chainName}, ${address}, ${accountId}::uuid)
-      ON CONFLICT DO NOTHING`);
-    if (taken === 1) return true;
-    const [holder] = await postgres.query<{ account_id: string }>(sql`
-      SELECT account_id FROM bound_address WHERE chain_name = ${chainName} AND address = ${address}`);
-    return holder!.account_id === accountId;
+  const takeAddresses = async (bindings: readonly NewBinding[]): Promise<NewBinding[]> => {
+    const addresses = bindings.map(({ address }) => address);
+    // In the order of the key, so that replicas do not deadlock.
+    await postgres.execute(sql`
+      INSERT INTO bound_address (chain_name, address, account_id)
+      SELECT * FROM unnest(${bindings.map(({ chainName }) => chainName)}::text[], ${addresses}::text[],
+        ${bindings.map(({ accountId }) => accountId)}::uuid[]) AS n(chain_name, address, account_id)
+      ORDER BY chain_name, address ON CONFLICT DO NOTHING`);
+    const taken = await postgres.query<{ chainName: string; address: string; accountId: string }>(sql`
+      SELECT chain_name AS "chainName", address, account_id AS "accountId"
+      FROM bound_address WHERE address = ANY(${addresses})`);
+    const holders = new Map(taken.map((row) => [placeOf(row), row.accountId]));
+    return bindings.filter((binding) => holders.get(placeOf(binding)) === binding.accountId);
   };
+
+  /** Writes bindings with their events. Returns those that are new. */
+  const write = (bindings: readonly NewBinding[]): Promise<NewBinding[]> =>
+    postgres.transaction(async (tx) => {
+      const column = <C extends keyof NewBinding>(name: C) => bindings.map((binding) => binding[name]);
+      const rows = await tx.query<{ chainName: string; address: string }>(sql`
+        INSERT INTO binding (account_id, chain_name, address, server_key_index, server_key_version, created_at)
+        SELECT * FROM unnest(${column("accountId")}::uuid[], ${column("chainName")}::text[], ${column("address")}::text[],
+          ${column("serverKeyIndex")}::int[], ${column("serverKeyVersion")}::int[], ${column("now")}::timestamptz[])
+          AS n(account_id, chain_name, address, server_key_index, server_key_version, created_at)
+        ORDER BY account_id, chain_name ON CONFLICT DO NOTHING RETURNING chain_name AS "chainName", address`);
+      const places = new Set(rows.map(placeOf));
+      // Of the same binding twice, one is new.
+      const written = bindings.filter((binding) => places.delete(placeOf(binding)));
+      const events = written.map(({ accountId, chainName, address, now, requestId }) =>
+        eventRow(
+          "signer",
+          "address-bound",
+          { accountId, occurredAt: now, requestId },
+          { addressBound: { chainName, address } },
+        ),
+      );
+      if (events.length > 0) {
+        await tx.execute(sql`
+          INSERT INTO outbox (id, subject, payload, created_at, account_id)
+          SELECT * FROM unnest(${events.map(({ id }) => id)}::uuid[], ${events.map(({ subject }) => subject)}::text[],
+            ${events.map(({ payload }) => payload)}::bytea[], ${events.map(({ createdAt }) => createdAt)}::timestamptz[],
+            ${written.map(({ accountId }) => accountId)}::uuid[]) AS n(id, subject, payload, created_at, account_id)`);
+      }
+      return written;
+    });
+
+  /** The accounts of one creation come together. Returns for each binding whether it is new. */
+  const insertTogether = createShardBatcher(
+    postgres,
+    ({ accountId }: NewBinding) => accountId,
+    async (bindings): Promise<boolean[]> => {
+      const rows = await postgres.query<{ accountId: string; chainName: string }>(sql`
+        SELECT account_id AS "accountId", chain_name AS "chainName" FROM binding
+        WHERE account_id = ANY(${bindings.map(({ accountId }) => accountId)}::uuid[])`);
+      const isFree = ({ accountId, chainName }: NewBinding) =>
+        !rows.some((row) => row.accountId === accountId && row.chainName === chainName);
+      const free = bindings.filter(isFree);
+      const written = new Set(free.length > 0 ? await write(await takeAddresses(free)) : []);
+      return bindings.map((binding) => written.has(binding));
+    },
+  );
 
   return {
     ...known,
     findCurrent,
 
-    async insert(binding, { now, requestId }) {
-      const { accountId, chainName, address, serverKeyIndex, serverKeyVersion } = binding;
-      const addressBound = { chainName, address };
-      const event = eventRow("signer", "address-bound", { accountId, occurredAt: now, requestId }, { addressBound });
-      const mayBind = (await findOne(accountId, chainName)) === undefined && (await takeAddress(binding));
-      const inserted = !mayBind
-        ? 0
-        : await postgres.execute(sql`
-        WITH bound AS (
-          INSERT INTO binding (account_id, chain_name, address, server_key_index, server_key_version, created_at)
-          VALUES (${accountId}::uuid, ${chainName}, ${address}, ${serverKeyIndex}, ${serverKeyVersion}, ${now})
-          ON CONFLICT DO NOTHING RETURNING 1)
-        INSERT INTO outbox (id, subject, payload, created_at, account_id)
-        SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt}, ${accountId}::uuid FROM bound`);
-      if (inserted === 1) {
+    async insert(binding, context) {
+      const { accountId, chainName } = binding;
+      if (await insertTogether({ ...binding, ...context })) {
         known.forget(accountId);
         return binding;
       }
