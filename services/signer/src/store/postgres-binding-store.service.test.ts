@@ -46,6 +46,36 @@ describe("bindings", () => {
     await expect(bind()({ ...binding, address: newAddress() }, "")).rejects.toMatchObject(conflict);
   });
 
+  it("of one creation are written together: those in conflict are left out, each other one has its event", async () => {
+    const store = postgresBindingStore(postgres);
+    const taken = someBinding();
+    await store.insert(taken, { now: clock.now(), requestId: "" });
+    const [free, twice, one, another] = [someBinding(), someBinding(), someBinding(), someBinding()];
+    const all = [
+      free,
+      free,
+      taken,
+      twice,
+      { ...twice, address: newAddress() },
+      one,
+      { ...another, address: one.address },
+    ];
+    const ofTaken = someBinding({ address: taken.address });
+    const asked = [...all, ofTaken];
+    const results = await Promise.all(asked.map((each) => store.insert(each, { now: clock.now(), requestId: "r" })));
+    const stands = asked.map(({ address }, i) => results[i]?.address === address);
+    expect(stands.slice(0, 3)).toEqual([true, true, true]);
+    // One address of an account, and one account of an address.
+    expect([stands[3] !== stands[4], stands[5] !== stands[6], stands[7]]).toEqual([true, true, false]);
+    for (const { accountId, address } of asked.filter((_, i) => stands[i])) {
+      expect(await store.findCurrent(accountId)).toMatchObject([{ address }]);
+      const subject = `cs.v1.signer.${accountId}.address-bound`;
+      expect(await prisma.outbox.count({ where: { subject } })).toBe(1);
+    }
+    const refused = [stands[5] ? another : one, ofTaken];
+    for (const { accountId } of refused) expect(await store.findCurrent(accountId)).toEqual([]);
+  });
+
   it("of two addresses at once one stands; an address is one account's", async () => {
     const one = someBinding();
     const other = { ...one, address: newAddress() };
