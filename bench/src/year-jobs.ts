@@ -15,7 +15,7 @@ import { prismaTokenKeyStore } from "../../services/auth/src/store/prisma-token-
 import { createTokenKeys } from "../../services/auth/src/tokens/token-keys.ts";
 import { sweepTwoFactor } from "../../services/device/src/jobs/two-factor-sweeper.ts";
 import { PrismaClient as DevicePrisma } from "../../services/device/src/store/generated/client.ts";
-import { prismaDeliveryStore } from "../../services/device/src/store/prisma-delivery-store.ts";
+import { postgresDeliveryStore } from "../../services/device/src/store/postgres-delivery-store.ts";
 import { prismaTwoFactorStore } from "../../services/device/src/store/prisma-two-factor-store.ts";
 import { emitUnregisteredKeys } from "../../services/key/src/domain/emit-unregistered-keys.ts";
 import { PrismaClient as KeyPrisma } from "../../services/key/src/store/generated/client.ts";
@@ -89,7 +89,7 @@ export function createYearJobs(databases: Databases, clock: Clock, note: (ms: nu
   });
   const tokenState = postgresTokenStateStore(postgres.auth);
   const requests = prismaTwoFactorStore(prisma.device);
-  const deliveries = prismaDeliveryStore(prisma.device, postgres.device);
+  const deliveries = postgresDeliveryStore(prisma.device, postgres.device);
   const keyAdditions = { prepare: unexpected, submit: unexpected, reconcile: unexpected, verify: unexpected };
   const keys = postgresKeyStore(prisma.key, postgres.key);
   const creations = postgresCreationStore(postgres.account, { transactionUrl: unexpected });

@@ -151,7 +151,8 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     // Mostly there are none: then a transaction would be three statements for nothing.
     const [any] = await postgres.query(sql`
       SELECT 1 FROM outbox
-      WHERE id >= ${from}::uuid AND id > ${failedTo}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid) LIMIT 1`);
+      WHERE id >= ${from}::uuid AND id > ${failedTo}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid)
+      ORDER BY id LIMIT 1`);
     if (!any) return NOTHING;
     const locked = sql`
       SELECT id, account_id, subject, payload FROM outbox

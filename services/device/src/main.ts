@@ -26,10 +26,10 @@ import { timeLocksHandlers } from "./rpc/time-locks.ts";
 import { twoFactorHandlers } from "./rpc/two-factor.ts";
 import { deviceReadings, erasePerson } from "./store/account-readings.ts";
 import { PrismaClient } from "./store/generated/client.ts";
+import { postgresDeliveryStore } from "./store/postgres-delivery-store.ts";
 import { postgresDeviceStore } from "./store/postgres-device-store.ts";
 import { postgresWebhookStore } from "./store/postgres-webhook-store.ts";
 import { prismaAdminStore } from "./store/prisma-admin-store.ts";
-import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onKeyRevoked } from "./subscribers/key-revoked.ts";
 import { recordSession } from "./subscribers/session-created.ts";
@@ -72,7 +72,7 @@ async function start(service: ServiceProcess) {
     config: config.notify,
     devices,
     requests,
-    deliveries: asPort("deliveries", prismaDeliveryStore(prisma, postgres)),
+    deliveries: asPort("deliveries", postgresDeliveryStore(prisma, postgres)),
     recordUse: recordSession(recordDeviceUse({ store: devices, clock })),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
     nats,

@@ -77,7 +77,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
     async assign(chainName, { owner, now, until }: Lease) {
       // Mostly nothing is: then a transaction would be four statements for nothing.
       const queued = await postgres.query(sql`
-        SELECT 1 FROM deployment WHERE state = 'queued' AND chain_name = ${chainName} LIMIT 1`);
+        SELECT 1 FROM deployment WHERE state = 'queued' AND chain_name = ${chainName} ORDER BY queued_at LIMIT 1`);
       if (queued.length === 0) return undefined;
       return postgres.transaction(async (tx) => {
         // One assignment of a chain at a time: two would choose the same deployments.

@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import { newTrace, parseTraceParent, recordSpans, type TraceParent, uuidv4 } from "@countersign/core";
+import { newTrace, parseTraceParent, uuidv4 } from "@countersign/core";
+import { withTraces } from "@countersign/local-stack/testing/with-traces.ts";
 import { openPostgres, type Postgres, sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -218,24 +218,6 @@ describe("sign-ins at once", () => {
     expect(transactions).toBe(1);
   });
 });
-
-/** Runs work in a process that exports spans, whose positions are all that it keeps of them. */
-async function withTraces(work: (inTrace: <T>(trace: TraceParent, work: () => T) => T) => Promise<void>) {
-  const active = new AsyncLocalStorage<TraceParent>();
-  recordSpans({
-    start: (_name, { parent = active.getStore() }) => {
-      const trace = newTrace(parent);
-      return { trace, run: (inner) => active.run(trace, inner), end: () => undefined };
-    },
-    active: () => active.getStore(),
-    detached: (inner) => active.exit(inner),
-  });
-  try {
-    await work((trace, inner) => active.run(trace, inner));
-  } finally {
-    recordSpans(undefined);
-  }
-}
 
 it("events of sign-ins and refreshes that share a transaction are in the traces of their own requests", async () => {
   const sessions = times(20, () => someSession());

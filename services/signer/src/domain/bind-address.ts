@@ -16,8 +16,8 @@ export interface BindAddressOptions {
  * nothing, any other is refused, and so is that of an account whose creation was not signed with this version
  * of its server key. Errors: UnknownChain, SigningRefused (BindingConflict).
  *
- * Writes: the binding and its event, in one statement.
- * Crash: nothing or all of it is written; the account service calls again.
+ * Writes: the address's account; then the binding and its event, in one statement.
+ * Crash: the account service calls again; an address without its binding stays the account's.
  * Race: the first binding of an account, and of an address, stays; another one is BindingConflict.
  */
 export const bindAddress =

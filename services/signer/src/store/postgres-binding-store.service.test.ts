@@ -1,4 +1,7 @@
+import { newTrace, parseTraceParent } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
+import { withTraces } from "@countersign/local-stack/testing/with-traces.ts";
+import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import { bindAddress } from "../domain/bind-address.ts";
 import { rotateBinding } from "../domain/rotate-binding.ts";
@@ -74,6 +77,32 @@ describe("bindings", () => {
     }
     const refused = [stands[5] ? another : one, ofTaken];
     for (const { accountId } of refused) expect(await store.findCurrent(accountId)).toEqual([]);
+  });
+
+  it("of one creation have events in the traces of their own requests", async () => {
+    const store = postgresBindingStore(postgres);
+    const all = Array.from({ length: 3 }, () => ({ binding: someBinding(), trace: newTrace() }));
+    await withTraces(async (inTrace) => {
+      const insert = (binding: Binding) => store.insert(binding, { now: clock.now(), requestId: "" });
+      await Promise.all(all.map(({ binding, trace }) => inTrace(trace, () => insert(binding))));
+    });
+    for (const { binding, trace } of all) {
+      const { payload } = await prisma.outbox.findFirstOrThrow({ where: { accountId: binding.accountId } });
+      expect(parseTraceParent(Event.decode(payload).traceparent)?.traceId).toBe(trace.traceId);
+    }
+  });
+
+  it("of two versions at once one stands, which is the answer to both", async () => {
+    const store = postgresBindingStore(postgres);
+    const versions = Array.from({ length: 10 }, () => someBinding()).flatMap((each) => [
+      each,
+      { ...each, serverKeyVersion: 2 },
+    ]);
+    const answers = await Promise.all(versions.map((each) => store.insert(each, { now: clock.now(), requestId: "" })));
+    for (const [i, { accountId }] of versions.entries()) {
+      const [{ serverKeyVersion } = {}] = await store.findCurrent(accountId);
+      expect(answers[i]).toMatchObject({ serverKeyVersion });
+    }
   });
 
   it("of two addresses at once one stands; an address is one account's", async () => {

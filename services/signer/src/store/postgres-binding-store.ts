@@ -1,3 +1,4 @@
+import { activeTrace, type TraceParent } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { createShardBatcher, type Postgres, type Queries, sql } from "@countersign/postgres";
 import type { AccountOnChain, BindingStore } from "../domain/ports.ts";
@@ -46,7 +47,12 @@ async function readBindings(postgres: Postgres, accountId: string): Promise<Bind
 }
 
 /** A binding that is to be written. */
-type NewBinding = Binding & { readonly now: Date; readonly requestId: string };
+interface NewBinding extends Binding {
+  readonly now: Date;
+  readonly requestId: string;
+  /** The request's own position: one statement writes many bindings. */
+  readonly trace: TraceParent | undefined;
+}
 
 const placeOf = ({ chainName, address }: { chainName: string; address: string }) => `${chainName}/${address}`;
 
@@ -98,36 +104,38 @@ export function postgresBindingStore(postgres: Postgres, reads = postgres): Post
     return bindings.filter((binding) => holders.get(placeOf(binding)) === binding.accountId);
   };
 
-  /** Writes bindings with their events. Returns those that are new. */
-  const write = (bindings: readonly NewBinding[]): Promise<NewBinding[]> =>
-    postgres.transaction(async (tx) => {
-      const column = <C extends keyof NewBinding>(name: C) => bindings.map((binding) => binding[name]);
-      const rows = await tx.query<{ chainName: string; address: string }>(sql`
+  /** Writes bindings, each with its event, in one statement. Returns those that are new. */
+  const write = async (bindings: readonly NewBinding[]): Promise<NewBinding[]> => {
+    const column = <C extends keyof NewBinding>(name: C) => bindings.map((binding) => binding[name]);
+    const events = bindings.map(({ accountId, chainName, address, now: occurredAt, requestId, trace }) =>
+      eventRow(
+        "signer",
+        "address-bound",
+        { accountId, occurredAt, requestId, trace },
+        { addressBound: { chainName, address } },
+      ),
+    );
+    // Of several for one account, the one whose event is published is written. In the order of the key, so
+    // that replicas do not deadlock.
+    const rows = await postgres.query<{ id: string }>(sql`
+      WITH wanted AS MATERIALIZED (
+        SELECT DISTINCT ON (account_id, chain_name) *
+        FROM unnest(${column("accountId")}::uuid[], ${column("chainName")}::text[], ${column("address")}::text[],
+          ${column("serverKeyIndex")}::int[], ${column("serverKeyVersion")}::int[], ${column("now")}::timestamptz[],
+          ${events.map(({ id }) => id)}::uuid[], ${events.map(({ subject }) => subject)}::text[],
+          ${events.map(({ payload }) => payload)}::bytea[])
+          AS n(account_id, chain_name, address, server_key_index, server_key_version, created_at, id, subject, payload)
+        ORDER BY account_id, chain_name),
+      bound AS (
         INSERT INTO binding (account_id, chain_name, address, server_key_index, server_key_version, created_at)
-        SELECT * FROM unnest(${column("accountId")}::uuid[], ${column("chainName")}::text[], ${column("address")}::text[],
-          ${column("serverKeyIndex")}::int[], ${column("serverKeyVersion")}::int[], ${column("now")}::timestamptz[])
-          AS n(account_id, chain_name, address, server_key_index, server_key_version, created_at)
-        ORDER BY account_id, chain_name ON CONFLICT DO NOTHING RETURNING chain_name AS "chainName", address`);
-      const places = new Set(rows.map(placeOf));
-      // Of the same binding twice, one is new.
-      const written = bindings.filter((binding) => places.delete(placeOf(binding)));
-      const events = written.map(({ accountId, chainName, address, now, requestId }) =>
-        eventRow(
-          "signer",
-          "address-bound",
-          { accountId, occurredAt: now, requestId },
-          { addressBound: { chainName, address } },
-        ),
-      );
-      if (events.length > 0) {
-        await tx.execute(sql`
-          INSERT INTO outbox (id, subject, payload, created_at, account_id)
-          SELECT * FROM unnest(${events.map(({ id }) => id)}::uuid[], ${events.map(({ subject }) => subject)}::text[],
-            ${events.map(({ payload }) => payload)}::bytea[], ${events.map(({ createdAt }) => createdAt)}::timestamptz[],
-            ${written.map(({ accountId }) => accountId)}::uuid[]) AS n(id, subject, payload, created_at, account_id)`);
-      }
-      return written;
-    });
+        SELECT account_id, chain_name, address, server_key_index, server_key_version, created_at FROM wanted
+        ORDER BY account_id, chain_name ON CONFLICT DO NOTHING RETURNING account_id, chain_name)
+      INSERT INTO outbox (id, subject, payload, created_at, account_id)
+      SELECT id, subject, payload, created_at, account_id FROM wanted JOIN bound USING (account_id, chain_name)
+      RETURNING id`);
+    const written = new Set(rows.map(({ id }) => id));
+    return bindings.filter((_, i) => written.has(events[i]!.id));
+  };
 
   /** The accounts of one creation come together. Returns for each binding whether it is new. */
   const insertTogether = createShardBatcher(
@@ -137,9 +145,8 @@ export function postgresBindingStore(postgres: Postgres, reads = postgres): Post
       const rows = await postgres.query<{ accountId: string; chainName: string }>(sql`
         SELECT account_id AS "accountId", chain_name AS "chainName" FROM binding
         WHERE account_id = ANY(${bindings.map(({ accountId }) => accountId)}::uuid[])`);
-      const isFree = ({ accountId, chainName }: NewBinding) =>
-        !rows.some((row) => row.accountId === accountId && row.chainName === chainName);
-      const free = bindings.filter(isFree);
+      const present = new Set(rows.map(({ accountId, chainName }) => `${accountId}/${chainName}`));
+      const free = bindings.filter(({ accountId, chainName }) => !present.has(`${accountId}/${chainName}`));
       const written = new Set(free.length > 0 ? await write(await takeAddresses(free)) : []);
       return bindings.map((binding) => written.has(binding));
     },
@@ -151,7 +158,7 @@ export function postgresBindingStore(postgres: Postgres, reads = postgres): Post
 
     async insert(binding, context) {
       const { accountId, chainName } = binding;
-      if (await insertTogether({ ...binding, ...context })) {
+      if (await insertTogether({ ...binding, ...context, trace: activeTrace() })) {
         known.forget(accountId);
         return binding;
       }

@@ -26,18 +26,18 @@ export function postgresSignedCreations(postgres: Postgres): SignedCreations {
       postgres.transaction(async (tx) => {
         const accountIds = accounts.map(({ accountId }) => accountId);
         await tx.execute(sql`
-        INSERT INTO signed_creation (account_id, chain_name, server_key_version, signed_at)
-        SELECT account_id, ${chainName}, ${serverKeyVersion}::int, ${signedAt}::timestamptz
-        FROM unnest(${accountIds}::uuid[]) AS n(account_id) ON CONFLICT DO NOTHING`);
+          INSERT INTO signed_creation (account_id, chain_name, server_key_version, signed_at)
+          SELECT account_id, ${chainName}, ${serverKeyVersion}::int, ${signedAt}::timestamptz
+          FROM unnest(${accountIds}::uuid[]) AS n(account_id) ON CONFLICT DO NOTHING`);
         // A key that is known already stays unchanged.
         await tx.execute(sql`
-        INSERT INTO added_key (account_id, chain_name, key_x, public_key, algorithm, source, first_signed_at, signed_at)
-        SELECT account_id, ${chainName}, key_x, public_key, algorithm, 'creation', ${signedAt}::timestamptz,
-          ${signedAt}::timestamptz
-        FROM unnest(${accountIds}::uuid[], ${accounts.map(({ userKey }) => xOf(userKey.publicKey))}::text[],
-          ${accounts.map(({ userKey }) => userKey.publicKey)}::text[],
-          ${accounts.map(({ userKey }) => userKey.algorithm)}::text[]) AS n(account_id, key_x, public_key, algorithm)
-        ON CONFLICT DO NOTHING`);
+          INSERT INTO added_key (account_id, chain_name, key_x, public_key, algorithm, source, first_signed_at, signed_at)
+          SELECT account_id, ${chainName}, key_x, public_key, algorithm, 'creation', ${signedAt}::timestamptz,
+            ${signedAt}::timestamptz
+          FROM unnest(${accountIds}::uuid[], ${accounts.map(({ userKey }) => xOf(userKey.publicKey))}::text[],
+            ${accounts.map(({ userKey }) => userKey.publicKey)}::text[],
+            ${accounts.map(({ userKey }) => userKey.algorithm)}::text[]) AS n(account_id, key_x, public_key, algorithm)
+          ON CONFLICT DO NOTHING`);
       }),
   };
 }

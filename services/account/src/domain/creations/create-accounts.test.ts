@@ -37,8 +37,7 @@ interface Script {
   outcomes: Outcome[];
   heights?: bigint[];
   sequenceNumber?: bigint;
-  /** The accounts that events show, or why the node does not answer. */
-  found?: DeployedAccount[] | Error;
+  found?: DeployedAccount[];
   leaseLostAt?: "signed" | "sealed";
   refuse?: AppError;
   /** The version that the signer wants, time after time. */
@@ -79,10 +78,7 @@ async function play(script: Script, start: Creation = creation()) {
       submitted.push(transaction);
     },
     outcome: async () => next(outcomes),
-    findDeployed: async () => {
-      if (script.found instanceof Error) throw script.found;
-      return script.found ?? [];
-    },
+    findDeployed: async () => script.found ?? [],
     evmAddresses: async (addresses) => addresses.map((address) => `0x${address}`),
     transactionUrl: () => "",
   };
@@ -134,21 +130,6 @@ const unknown: Outcome = { status: "unknown" };
 const sealedOutcome: Outcome = { status: "sealed", accounts: deployed() };
 
 describe("a creation", () => {
-  it("that the chain seals at once is found by the events of its keys, without its result", async () => {
-    const { log, sealed } = await play({ outcomes: [], found: deployed() });
-    expect(log).toEqual(["sign", "commit", "submit", "sealed"]);
-    expect(sealed).toHaveLength(ids.length);
-  });
-
-  it.each([
-    ["only some of its accounts", deployed().slice(1)],
-    ["no events", new Error("no answer")],
-  ])("of which the node shows %s at once is watched", async (_what, found) => {
-    const { log, sealed } = await play({ outcomes: [{ status: "pending" }, sealedOutcome], found });
-    expect(log).toEqual(["sign", "commit", "submit", "sealed"]);
-    expect(sealed).toHaveLength(ids.length);
-  });
-
   it("is committed before it is submitted, and its addresses are found by server key", async () => {
     const { log, sealed, bound } = await play({ outcomes: [unknown, { status: "pending" }, sealedOutcome] });
     expect(log).toEqual(["sign", "commit", "submit", "sealed"]);

@@ -137,22 +137,6 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
   }
 
   /**
-   * Completes a creation that the chain seals at once, as the emulator does: the events of its keys cost a
-   * node a fifth of a transaction's result. Returns whether it did.
-   */
-  async function isSealedAtOnce(creation: Creation, chain: Chain, signed: SignedCreation, signal: AbortSignal) {
-    const find = async () => {
-      const { height } = await chain.latestBlock(signal);
-      return chain.findDeployed(signed, signed.referenceHeight + 1n, height, signal);
-    };
-    // Where it fails, the watch asks for the result.
-    const deployed = await find().catch(() => []);
-    const isComplete = deployed.length === creation.accountIds.length;
-    if (isComplete) await finish(creation, chain, signed, deployed, signal);
-    return isComplete;
-  }
-
-  /**
    * Watches until the creation is final (true) or must be signed again with the same sequence number (false).
    */
   async function watch(
@@ -206,7 +190,6 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
           held(await store.signed(current.id, owner, signed));
           await chain.submit(signed.transaction, signal);
           submittedAt = clock.now().getTime();
-          if (await isSealedAtOnce(current, chain, signed, signal)) return;
         }
         if (await watch(current, chain, signed, submittedAt, signal)) return;
         current = { ...current, state: "assigned", transaction: undefined, sequenceNumber: signed.sequenceNumber };

@@ -12,7 +12,10 @@ import type { Deliveries, PushTokens } from "../push/push-devices.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
 /** Keeps delivered notices and rejected push tokens in Postgres. */
-export function prismaDeliveryStore(prisma: PrismaClient, postgres: Postgres): Deliveries & DeliveryStore & PushTokens {
+export function postgresDeliveryStore(
+  prisma: PrismaClient,
+  postgres: Postgres,
+): Deliveries & DeliveryStore & PushTokens {
   /** Every sign-up asks, those of one creation together. */
   const history = createShardBatcher(
     postgres,
@@ -21,7 +24,8 @@ export function prismaDeliveryStore(prisma: PrismaClient, postgres: Postgres): D
       const rows = await postgres.query<{ id: string; accountId: string; createdAt: Date }>(sql`
         SELECT id, account_id AS "accountId", created_at AS "createdAt" FROM device
         WHERE account_id = ANY(${accountIds}::uuid[])`);
-      return accountIds.map((each) => rows.filter(({ accountId }) => accountId === each));
+      const devices = Map.groupBy(rows, ({ accountId }) => accountId);
+      return accountIds.map((accountId) => devices.get(accountId) ?? []);
     },
   );
   return {

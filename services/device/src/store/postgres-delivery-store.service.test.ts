@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { registerDevice } from "../domain/devices/register-device.ts";
 import { someAttributes, someRegistration } from "../testing/samples.ts";
 import { postgres, prisma } from "../testing/store-fixture.ts";
+import { postgresDeliveryStore } from "./postgres-delivery-store.ts";
 import { postgresDeviceStore } from "./postgres-device-store.ts";
-import { prismaDeliveryStore } from "./prisma-delivery-store.ts";
 
 describe("deliveries in Postgres", () => {
   const clock = new FixedClock();
@@ -21,7 +21,7 @@ describe("deliveries in Postgres", () => {
   });
 
   it("remember what was delivered, and by no second replica", async () => {
-    const store = prismaDeliveryStore(prisma, postgres);
+    const store = postgresDeliveryStore(prisma, postgres);
     const delivery = { eventId: v7(), target: "email", accountId: v7(), kind: "frozen", at: clock.now() };
     expect(await store.has(delivery.eventId, "email")).toBe(false);
     await Promise.all([store.note(delivery), store.note(delivery)]);
@@ -32,7 +32,7 @@ describe("deliveries in Postgres", () => {
   });
 
   it("keep the limit among many at once, per account and kind, and let an event that has begun go on", async () => {
-    const store = prismaDeliveryStore(prisma, postgres);
+    const store = postgresDeliveryStore(prisma, postgres);
     const accountId = v7();
     const all = Array.from({ length: 8 }, () => notice(accountId));
     const begun = await Promise.all(all.map(store.begin));
@@ -44,7 +44,7 @@ describe("deliveries in Postgres", () => {
   });
 
   it("clear a push token where it is still that one", async () => {
-    const store = prismaDeliveryStore(prisma, postgres);
+    const store = postgresDeliveryStore(prisma, postgres);
     const devices = postgresDeviceStore(prisma, postgres);
     const accountId = v7();
     const attributes = { ...someAttributes, pushToken: "token" };
