@@ -56,6 +56,8 @@ const FIRST_POLL_MS = 25;
 const MAX_BACKOFF_ATTEMPT = 8;
 /** A row that is still there after so long: its process has ended, or NATS is away. */
 const OLD_MS = 2_000;
+/** Longer than the pause after a failure: new rows have their turn before old ones that NATS refuses. */
+const REFUSED_MS = 1_500;
 /** Ids that a process remembers: a row whose id is forgotten is published once it is old. */
 const MAX_MADE = 10 * BATCH_SIZE;
 
@@ -177,7 +179,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     const isFull = found === BATCH_SIZE;
     if (isOld) failedTo = isFull && failure ? last : NIL;
     const isRefused = failure !== undefined && sent === 0;
-    if (isOld && (!isFull || isRefused)) oldAt = performance.now() + pollMs;
+    if (isOld && (!isFull || isRefused)) oldAt = performance.now() + pollMs + (isRefused ? REFUSED_MS : 0);
     if (isRefused) throw failure.reason;
     if (isOld && failure) logger.warn({ err: failure.reason }, "cannot publish some events; will retry");
     return isOld || isFull;
