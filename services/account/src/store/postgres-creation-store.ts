@@ -75,7 +75,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
   const { transactionUrl, firstKeyId } = options;
   return {
     async assign(chainName, { owner, now, until }: Lease) {
-      // Mostly nothing is: then a transaction would be four statements for nothing.
+      // Mostly none is queued: then a transaction would be four statements for nothing.
       const queued = await postgres.query(sql`
         SELECT 1 FROM deployment WHERE state = 'queued' AND chain_name = ${chainName} ORDER BY queued_at LIMIT 1`);
       if (queued.length === 0) return undefined;
