@@ -59,6 +59,20 @@ describe("sign-up", () => {
     });
   });
 
+  it("of a device whose description has control characters makes nothing, and works without them", async () => {
+    const { client } = newPhone();
+    const email = newEmail();
+    const signUp = async (name: string) => client.signUp({ login: await logIn(email), chainName, device: { name } });
+    for (const name of ["Ann's\tphone", "\u0001", "a\u009f"]) {
+      expect(await problemOf(signUp(name))).toMatchObject({ status: 400, error: "InvalidRequest" });
+      await expect(client.signIn({ login: await logIn(email), chainName })).rejects.toMatchObject({
+        error: "PleaseRegisterKey",
+      });
+    }
+    await signUp("Ann's phone");
+    expect(await client.devices()).toMatchObject([{ name: "Ann's phone" }]);
+  });
+
   it("lists the device and the key afterwards", async () => {
     const { client, deviceKey, signedUp } = await signUpPerson();
     const devices = await client.devices();

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
-import { fromAttestation, fromLogin, loginBeyondSchema, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
+import { fromAttestation, fromLogin, NEW_KEY_ERRORS, newKeyBeyondSchema, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
 import { DEADLINES, once } from "./rpc.ts";
 import { toTwoFactorAuth } from "./two-factor.ts";
@@ -35,7 +35,7 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
         })
         .meta({ id: "TwoFactorEnrollmentRequest", description: "The login and the key of a new device." }),
     },
-    beyondSchema: loginBeyondSchema("/request"),
+    beyondSchema: newKeyBeyondSchema("/request"),
     response: TwoFactorRequested,
     errors: [
       ...NEW_KEY_ERRORS,

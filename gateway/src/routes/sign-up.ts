@@ -3,7 +3,7 @@ import { SignedIn } from "@countersign/http-api/resources.ts";
 import type { Services } from "../clients.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
-import { fromAttestation, fromLogin, loginBeyondSchema, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
+import { fromAttestation, fromLogin, NEW_KEY_ERRORS, newKeyBeyondSchema, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
 import { DEADLINES, once } from "./rpc.ts";
 
@@ -30,7 +30,7 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
         description: "A login at an identity provider, with the key of the first device.",
       }),
     },
-    beyondSchema: loginBeyondSchema(""),
+    beyondSchema: newKeyBeyondSchema(""),
     response: SignedIn,
     errors: [
       ...NEW_KEY_ERRORS,

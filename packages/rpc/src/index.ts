@@ -9,7 +9,7 @@ export type { Handlers } from "./handlers.ts";
 export { requestIdFrom } from "./metadata.ts";
 export { type Peers, parsePeers, peersFile } from "./peers.ts";
 export { publicKeyFromProto, publicKeyToProto, validPublicKeyFromProto } from "./public-key.ts";
-export { parseRequest, publicKeyField, textField, uuidField } from "./request-fields.ts";
+export { deviceAttributes, parseRequest, publicKeyField, textField, uuidField } from "./request-fields.ts";
 export { createRpcMetrics, observeCall, type RpcMetrics } from "./rpc-metrics.ts";
 export { createRpcServer, type RpcServer } from "./server.ts";
 export type { RpcServerOptions } from "./server-options.ts";

@@ -21,6 +21,22 @@ export const textField = (max = 256) =>
     .refine((text) => hasAtMost(text, max), `has more than ${max} characters`)
     .regex(/^\P{Cc}*$/u, "has control characters");
 
+/**
+ * common.v1.DeviceAttributes; without a `type` it is a mobile device, as the first clients are. One shape for
+ * all services: what a sign-up accepts, the device service registers later.
+ */
+export const deviceAttributes = z.object({
+  pushToken: textField(4096),
+  name: textField(),
+  osName: textField(),
+  osVersion: textField(),
+  deviceManufacturer: textField(),
+  deviceModel: textField(),
+  lang: textField(),
+  type: z.preprocess((type) => type || "mobile", z.enum(["mobile", "browser", "desktop"])),
+  sdkVersion: textField(),
+});
+
 /** Reads common.v1.PublicKey and checks that it is on its curve. Errors: InvalidPublicKey. */
 export const publicKeyField = (pointer: string) =>
   z.custom<ProtoPublicKey | undefined>().transform((key) => validPublicKeyFromProto(key, pointer));

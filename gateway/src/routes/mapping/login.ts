@@ -1,5 +1,5 @@
 import { AppError, type Reason } from "@countersign/core";
-import type { OptionalLogin } from "@countersign/http-api/requests.ts";
+import { DeviceAttributes, type OptionalLogin } from "@countersign/http-api/requests.ts";
 import { type Attestation, AttestationType, LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
 import type { z } from "zod";
 
@@ -15,6 +15,14 @@ export const LOGIN_ERRORS = [
 export const loginBeyondSchema = (parent: "" | "/request") => ({
   [`${parent}/redirectUri`]: "a code without it, where the provider has several clients or refuses the code",
   [`${parent}/codeVerifier`]: "a code without it, where the login used PKCE or no client works without",
+});
+
+/** As `loginBeyondSchema`, for an operation in which a login brings a new key. */
+export const newKeyBeyondSchema = (parent: "" | "/request") => ({
+  ...loginBeyondSchema(parent),
+  ...Object.fromEntries(
+    Object.keys(DeviceAttributes.shape).map((name) => [`/userKey/device/${name}`, "control characters"]),
+  ),
 });
 
 /** The errors of an operation in which a login brings a new key. */

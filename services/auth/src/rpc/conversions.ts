@@ -5,15 +5,11 @@ import {
   type LoginToken,
   type Attestation as ProtoAttestation,
 } from "@countersign/proto/auth/v1/login.ts";
-import {
-  type DeviceAttributes as ProtoDeviceAttributes,
-  type UserKey,
-  UserKeyType,
-} from "@countersign/proto/common/v1/types.ts";
-import { validPublicKeyFromProto } from "@countersign/rpc";
+import { DeviceAttributes, type UserKey, UserKeyType } from "@countersign/proto/common/v1/types.ts";
+import { deviceAttributes, parseRequest, validPublicKeyFromProto } from "@countersign/rpc";
+import { z } from "zod";
 import type { Attestation } from "../domain/attestation.ts";
 import type { Login } from "../domain/login.ts";
-import type { DeviceAttributes } from "../domain/user-key.ts";
 
 const MAX_TOKEN_CHARS = 16_384;
 const MAX_TEXT_CHARS = 256;
@@ -60,21 +56,7 @@ export function attestationFrom(attestation: ProtoAttestation | undefined): Atte
   };
 }
 
-function attributesFrom(device: ProtoDeviceAttributes | undefined): DeviceAttributes {
-  const text = (name: keyof DeviceAttributes, limit = MAX_TEXT_CHARS) =>
-    limited(device?.[name] ?? "", limit, `/userKey/device/${name}`);
-  return {
-    pushToken: text("pushToken", MAX_LONG_TEXT_CHARS),
-    name: text("name"),
-    osName: text("osName"),
-    osVersion: text("osVersion"),
-    deviceManufacturer: text("deviceManufacturer"),
-    deviceModel: text("deviceModel"),
-    lang: text("lang"),
-    type: text("type"),
-    sdkVersion: text("sdkVersion"),
-  };
-}
+const withDevice = z.object({ userKey: z.object({ device: deviceAttributes }) });
 
 const USER_KEY_TYPES = new Map<number, "device" | "passkey">([
   [UserKeyType.USER_KEY_TYPE_DEVICE, "device"],
@@ -89,7 +71,10 @@ export function userKeyFrom(userKey: UserKey | undefined) {
   const deviceKey = userKey.deviceKey
     ? validPublicKeyFromProto(userKey.deviceKey, "/userKey/device/publicKey")
     : accountKey;
-  return { userKeyType, accountKey, deviceKey, device: attributesFrom(userKey.device) };
+  const { device } = parseRequest(withDevice, {
+    userKey: { device: userKey.device ?? DeviceAttributes.create() },
+  }).userKey;
+  return { userKeyType, accountKey, deviceKey, device };
 }
 
 /** Reads a short text, such as the name of a chain. Errors: InvalidRequest. */

@@ -1,10 +1,10 @@
 import { generateKeyPair } from "@countersign/keys/node";
 import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
-import { parseRequest, publicKeyField, publicKeyToProto, uuidField } from "@countersign/rpc";
+import { deviceAttributes, parseRequest, publicKeyField, publicKeyToProto, uuidField } from "@countersign/rpc";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { someAttributes } from "../testing/samples.ts";
-import { deviceAttributes, identityKey } from "./conversions.ts";
+import { identityKey } from "./conversions.ts";
 
 describe("parseRequest", () => {
   it("names every field at fault", () => {

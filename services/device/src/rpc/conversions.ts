@@ -1,26 +1,13 @@
 import type { Device as WireDevice } from "@countersign/proto/common/v1/types.ts";
-import { type CallContext, publicKeyToProto, requireToken, textField } from "@countersign/rpc";
+import { type CallContext, publicKeyToProto, requireToken } from "@countersign/rpc";
 import { z } from "zod";
-import { DEVICE_TYPES, type Device, type Session } from "../domain/devices/device.ts";
+import type { Device, Session } from "../domain/devices/device.ts";
 
 /** The identity key in a request that names a device: its canonical bytes, as hex. */
 export const identityKey = z
   .instanceof(Uint8Array)
   .refine(({ length }) => length === 64 || length === 32, "is not a public key in canonical form")
   .transform((bytes) => Buffer.from(bytes).toString("hex"));
-
-/** common.v1.DeviceAttributes; without a `type` it is a mobile device, as the first clients are. */
-export const deviceAttributes = z.object({
-  pushToken: textField(4096),
-  name: textField(),
-  osName: textField(),
-  osVersion: textField(),
-  deviceManufacturer: textField(),
-  deviceModel: textField(),
-  lang: textField(),
-  type: z.preprocess((type) => type || "mobile", z.enum(DEVICE_TYPES)),
-  sdkVersion: textField(),
-});
 
 /** Returns the caller's session. Errors: Unauthenticated. */
 export function sessionOf(call: CallContext): Session {

@@ -1,5 +1,6 @@
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import {
+  deviceAttributes,
   type Handlers,
   parseRequest,
   publicKeyField,
@@ -12,7 +13,7 @@ import { listDevices } from "../domain/devices/list-devices.ts";
 import { type RegisterDeviceOptions, registerDevice } from "../domain/devices/register-device.ts";
 import { removeDevice } from "../domain/devices/remove-device.ts";
 import { type DeviceChanges, updateDevice } from "../domain/devices/update-device.ts";
-import { deviceAttributes, identityKey, sessionOf, toWireDevice } from "./conversions.ts";
+import { identityKey, sessionOf, toWireDevice } from "./conversions.ts";
 
 const registerShape = z.object({
   accountId: uuidField,

@@ -8,12 +8,12 @@ import {
   TwoFactorStatus as WireStatus,
   type TwoFactorAuth as WireTwoFactor,
 } from "@countersign/proto/device/v1/two_factor.ts";
-import { publicKeyField, publicKeyToProto, textField, uuidField } from "@countersign/rpc";
+import { deviceAttributes, publicKeyField, publicKeyToProto, textField, uuidField } from "@countersign/rpc";
 import { z } from "zod";
 import type { Approval } from "../domain/two-factor/approve-two-factor.ts";
 import type { EnrollingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
 import type { TwoFactorView } from "../domain/two-factor/two-factor-view.ts";
-import { deviceAttributes, toWireDevice } from "./conversions.ts";
+import { toWireDevice } from "./conversions.ts";
 
 const wireStatuses: Record<TwoFactorStatus, WireStatus> = {
   pending: WireStatus.TWO_FACTOR_STATUS_PENDING,

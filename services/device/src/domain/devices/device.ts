@@ -14,7 +14,6 @@ export interface DeviceAttributes {
 }
 
 export type DeviceType = "mobile" | "browser" | "desktop";
-export const DEVICE_TYPES: readonly DeviceType[] = ["mobile", "browser", "desktop"];
 
 /** A device of an account; its public key is its identity key. */
 export interface Device {
