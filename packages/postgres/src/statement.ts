@@ -54,3 +54,9 @@ export function sqlFile(
     }),
   });
 }
+
+/** Returns the columns of rows, at least one, for `unnest`. */
+export function columnsOf(rows: readonly object[]): Record<string, Value[]> {
+  const names = Object.keys(rows[0] ?? {}) as (keyof object)[];
+  return Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name])]));
+}

@@ -82,6 +82,31 @@ describe("leases of sign-ups", () => {
     expect(await open()).toEqual([]);
   });
 
+  it("those of one creation are marked together, also twice or in parts, and complete once each", async () => {
+    const leased = await Promise.all(times(6, () => lease(commandOf(person()))));
+    const sagas = leased.map((each) => (each.kind === "drive" ? each.saga : expect.unreachable()));
+    const [inParts, ...whole] = sagas;
+    const marks = SIGN_UP_STEPS.map((step) => [inParts!, [step]] as const);
+    // Of two replicas, which lock the same rows in another order.
+    const ofReplica = (saga: (typeof sagas)[number]) => [saga, SIGN_UP_STEPS] as const;
+    const replicas = [[...marks, ...whole.map(ofReplica), ...whole.map(ofReplica)], whole.toReversed().map(ofReplica)];
+    let statements = 0;
+    const counting = {
+      ...postgres,
+      execute: (...args: Parameters<typeof postgres.execute>) => {
+        statements += 1;
+        return postgres.execute(...args);
+      },
+    };
+    const stores = replicas.map(() => postgresSignUpStore(prisma, counting));
+    const all = replicas.flatMap((each, i) => each.map(([saga, steps]) => stores[i]!.mark(saga, steps, now)));
+    await Promise.all(all);
+    expect(statements).toBeLessThanOrEqual(4);
+    for (const { accountId } of sagas) expect(await eventsOf(accountId, "sign-up-completed")).toBe(1);
+    const ids = sagas.map(({ accountId }) => accountId);
+    expect(await prisma.signUp.count({ where: { accountId: { in: ids }, completedAt: now } })).toBe(6);
+  });
+
   it("an Idempotency-Key replays a finished sign-up, and only for the same body", async () => {
     const command = commandOf(person(), { idempotency: { id: uuidv4(), fingerprint: "f1" } });
     const first = await lease(command);

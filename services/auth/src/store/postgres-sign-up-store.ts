@@ -1,4 +1,12 @@
-import { claimRows, type Postgres, type Queries, sql, sqlFile } from "@countersign/postgres";
+import {
+  claimRows,
+  columnsOf,
+  createShardBatcher,
+  type Postgres,
+  type Queries,
+  sql,
+  sqlFile,
+} from "@countersign/postgres";
 import { LRUCache } from "lru-cache";
 import type { IdentityStore } from "../domain/login.ts";
 import type {
@@ -73,12 +81,40 @@ async function writeSaga(
   return { ...given, accountId, createdAt: now, done: new Set(), leaseUntil };
 }
 
+/** Returns a mark as a row, with the event of the last one. */
+function markOf(saga: SignUpSaga, steps: readonly SignUpStep[], now: Date) {
+  const at = (each: SignUpStep) => (steps.includes(each) ? now : null);
+  const { id: eventId, subject, payload } = signUpCompletedRow(saga, now);
+  const { accountId, chainName } = saga;
+  const taken = {
+    deployedAt: at("DeployAccount"),
+    keyRegisteredAt: at("RegisterKey"),
+    deviceRegisteredAt: at("RegisterDevice"),
+  };
+  return { accountId, chainName, ...taken, now, eventId, subject, payload };
+}
+
 const markSteps = sqlFile(new URL("../../sql/mark-sign-up-steps.sql", import.meta.url));
 
 /** Keeps identities and sign-up sagas in Postgres. Prisma is not used where every sign-up passes. */
 export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
   // An identity's account is written once. A person who was erased may sign up again, with another account.
   const accounts = new LRUCache<string, string>({ max: REMEMBERED_IDENTITIES, ttl: REMEMBERED_MS });
+  /** The sign-ups of one creation come together. */
+  const markTogether = createShardBatcher(
+    postgres,
+    ({ accountId }: ReturnType<typeof markOf>) => accountId,
+    async (marks) => {
+      for (let left = marks; left.length > 0; ) {
+        // A request and its copy: one statement changes a row once.
+        const rows = new Map(left.map((mark) => [`${mark.accountId} ${mark.chainName}`, mark]));
+        const distinct = new Set(rows.values());
+        await postgres.execute(markSteps(columnsOf([...distinct])));
+        left = left.filter((mark) => !distinct.has(mark));
+      }
+      return marks.map(() => undefined);
+    },
+  );
   return {
     lease: (command, decide) =>
       postgres.transaction(async (tx) => {
@@ -98,24 +134,7 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
         return { kind: "drive", saga };
       }),
 
-    async mark(saga, steps, now) {
-      const { accountId, chainName } = saga;
-      const at = (each: SignUpStep) => (steps.includes(each) ? now : null);
-      const event = signUpCompletedRow(saga, now);
-      await postgres.execute(
-        markSteps({
-          accountId,
-          chainName,
-          deployedAt: at("DeployAccount"),
-          keyRegisteredAt: at("RegisterKey"),
-          deviceRegisteredAt: at("RegisterDevice"),
-          now,
-          eventId: event.id,
-          subject: event.subject,
-          payload: event.payload,
-        }),
-      );
-    },
+    mark: (...mark) => markTogether(markOf(...mark)),
 
     async giveUp({ accountId, chainName, leaseUntil }) {
       await prisma.signUp.updateMany({ where: { accountId, chainName, leaseUntil }, data: { leaseUntil: FAR_FUTURE } });

@@ -1,4 +1,5 @@
 import { FixedClock } from "@countersign/core";
+import type { Postgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -54,6 +55,30 @@ describe("devices in Postgres", () => {
     const two = await Promise.all([1, 2].map(() => register(someRegistration(accountId))));
     expect((await list({ accountId })).map(({ id }) => id).sort()).toEqual(two.map(({ id }) => id).sort());
     expect(await eventsOf(accountId)).toHaveLength(2);
+  });
+
+  it("registers the first devices of many accounts by one statement, also where replicas do so at once", async () => {
+    const asked = Array.from({ length: 20 }, () => someRegistration(v7()));
+    let statements = 0;
+    const counting: Postgres = {
+      ...postgres,
+      query: (statement) => {
+        statements += 1;
+        return postgres.query(statement);
+      },
+    };
+    const replicas = [asked, asked.toReversed()].map((inOrder) => {
+      const store = postgresDeviceStore(prisma, counting);
+      const register = registerDevice({ store, clock, maxDevices: 20 });
+      return inOrder.map((each) => register(each));
+    });
+    const [ours, theirs] = await Promise.all(replicas.map((each) => Promise.all(each)));
+    expect(statements).toBe(2);
+    expect(ours).toEqual(theirs!.toReversed());
+    for (const [i, device] of ours!.entries()) {
+      expect(device).toMatchObject({ id: asked[i]!.deviceId, attributes: asked[i]!.attributes });
+      expect(await eventsOf(device.accountId)).toHaveLength(1);
+    }
   });
 
   it("leaves an account with a device as it is where the device would be its first", async () => {

@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupUses, lockAccount, type Postgres, queriesIn, sqlFile } from "@countersign/postgres";
+import { firstInserter, groupUses, lockAccount, type Postgres, queriesIn, sqlFile } from "@countersign/postgres";
 import type { Device, DeviceType } from "../domain/devices/device.ts";
 import type { AccountDevices, DeviceStore } from "../domain/devices/device-store.ts";
 import { deviceEventRow } from "./device-event.ts";
@@ -49,7 +49,7 @@ function accountDevices(tx: Prisma.TransactionClient, accountId: string): Accoun
   };
 }
 
-const insertFirstStatement = sqlFile(new URL("../../sql/insert-first-device.sql", import.meta.url));
+const insertFirstDevices = sqlFile(new URL("../../sql/insert-first-devices.sql", import.meta.url));
 const touchStatement = sqlFile(new URL("../../sql/touch-devices.sql", import.meta.url));
 
 /**
@@ -61,11 +61,11 @@ export function postgresDeviceStore(prisma: PrismaClient, postgres: Postgres): D
     const rows = await postgres.query<{ registeredAt: Date | null }>(touchStatement({ ...uses }));
     return rows.map(({ registeredAt }) => registeredAt ?? undefined);
   });
+  const insertFirst = firstInserter(postgres, insertFirstDevices);
   return {
-    async insertFirst(event) {
+    insertFirst(event) {
       const { id: eventId, subject, payload } = deviceEventRow(event);
-      const values = { ...toRow(event.device), eventId, subject, payload };
-      return (await postgres.execute(insertFirstStatement(values))) === 1;
+      return insertFirst({ ...toRow(event.device), eventId, subject, payload });
     },
     withAccount: (accountId, work) =>
       prisma.$transaction(

@@ -58,6 +58,32 @@ describe("keys in Postgres", () => {
     expect(await prisma.outbox.count({ where: { accountId } })).toBe(1);
   });
 
+  it("registers the first keys of many accounts by one statement, also where replicas do so at once", async () => {
+    const keys = Array.from({ length: 20 }, () => someKey({ accountId: v7(), keyIndex: 1 }));
+    let statements = 0;
+    const counting: Postgres = {
+      ...postgres,
+      query: (statement) => {
+        statements += 1;
+        return postgres.query(statement);
+      },
+    };
+    const replicas = [keys, keys.toReversed()].map((inOrder) => {
+      const store = postgresKeyStore(prisma, counting);
+      const register = registerKey({ store, clock, newId: v7, maxUserKeys: 20 });
+      return inOrder.map((key) => register(key));
+    });
+    const [ours, theirs] = await Promise.all(replicas.map((each) => Promise.all(each)));
+    expect(statements).toBe(2);
+    expect(ours).toEqual(theirs!.toReversed());
+    expect(ours!.map(({ accountKey }) => accountKey)).toEqual(keys.map(({ accountKey }) => accountKey));
+    const events = await prisma.outbox.findMany({ where: { accountId: { in: keys.map((key) => key.accountId) } } });
+    const registered = events.map(({ payload }) => Event.decode(payload));
+    expect(registered).toHaveLength(keys.length);
+    for (const { accountId, requestId } of keys)
+      expect(registered).toContainEqual(expect.objectContaining({ accountId, requestId }));
+  });
+
   it("registers the first two keys of an account at once, each with its event", async () => {
     const { store, register } = commands();
     const two = await Promise.all([1, 2].map((keyIndex) => register(someKey({ accountId, keyIndex }))));

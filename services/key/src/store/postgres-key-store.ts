@@ -1,6 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import {
   createShardBatcher,
+  firstInserter,
   groupUses,
   lockAccount,
   type Postgres,
@@ -76,7 +77,7 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
   };
 }
 
-const insertFirstStatement = sqlFile(new URL("../../sql/insert-first-key.sql", import.meta.url));
+const insertFirstKeys = sqlFile(new URL("../../sql/insert-first-keys.sql", import.meta.url));
 const findByKey = sqlFile(new URL("../../sql/find-by-key.sql", import.meta.url));
 
 /** Uses of so many milliseconds are written together. A process that ends loses them: they decide nothing. */
@@ -117,11 +118,11 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
       return queries.map((_, i) => (found.get(i + 1) ?? []).map(({ at: _at, ...row }) => toRegistration(row)));
     },
   );
+  const insertFirst = firstInserter(postgres, insertFirstKeys);
   return {
-    async insertFirst(event) {
+    insertFirst(event) {
       const { id: eventId, subject, payload } = keyEventRow(event);
-      const values = { ...toRow(event.registration), eventId, subject, payload };
-      return (await postgres.execute(insertFirstStatement(values))) === 1;
+      return insertFirst({ ...toRow(event.registration), eventId, subject, payload });
     },
     withAccount: (accountId, work) =>
       prisma.$transaction(

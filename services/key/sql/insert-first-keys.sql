@@ -1,0 +1,25 @@
+-- First keys of accounts, each with its event: no other key can be in its way. Inserting the account's lock
+-- decides: where the row is there, another transaction registers or has registered keys, and nothing changes.
+-- In the order of the accounts, so that replicas do not deadlock. Returns the ids of the events.
+WITH wanted AS MATERIALIZED (
+  SELECT DISTINCT ON (account_id) * FROM unnest(:id::uuid[], :accountId::uuid[], :chainName::text[], :appId::text[],
+    :appName::text[], :type::text[], :accountAlgorithm::text[], :accountKey::text[], :deviceAlgorithm::text[],
+    :deviceKey::text[], :name::text[], :keyIndex::int[], :origin::text[], :createdAt::timestamptz[], :eventId::uuid[],
+    :subject::text[], :payload::bytea[])
+    AS w(id, account_id, chain_name, app_id, app_name, type, account_algorithm, account_key, device_algorithm,
+      device_key, name, key_index, origin, created_at, event_id, subject, payload)
+  ORDER BY account_id),
+first AS (
+  INSERT INTO account_lock (account_id) SELECT account_id FROM wanted ORDER BY account_id
+  ON CONFLICT DO NOTHING RETURNING account_id),
+registered AS (
+  INSERT INTO registration (id, account_id, chain_name, app_id, app_name, type, account_algorithm, account_key,
+    device_algorithm, device_key, name, key_index, origin, created_at)
+  SELECT id, account_id, chain_name, app_id, app_name, type, account_algorithm, account_key, device_algorithm,
+    device_key, name, key_index, origin, created_at
+  FROM wanted JOIN first USING (account_id)
+  WHERE account_id NOT IN (SELECT r.account_id FROM registration r WHERE r.account_id = ANY(:accountId::uuid[]))
+  RETURNING account_id)
+INSERT INTO outbox (id, subject, payload, created_at, account_id)
+SELECT event_id, subject, payload, created_at, account_id FROM wanted JOIN registered USING (account_id)
+RETURNING id
