@@ -1,87 +1,30 @@
-import { cpSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { root } from "@countersign/build/paths.ts";
-import { type Logger, systemClock, uuidv4, uuidv7 } from "@countersign/core";
-import { startChild } from "@countersign/local-stack/child.ts";
+import { setTimeout } from "node:timers/promises";
+import { systemClock, uuidv4, uuidv7 } from "@countersign/core";
 import { createTestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createLogger } from "@countersign/runtime";
 import type { JetStreamManager, NatsConnection } from "nats";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startEventFeeds } from "./feed.ts";
-import {
-  type ConsumerOptions,
-  type DeliveredEvent,
-  EVENTS_STREAM,
-  outboxRow,
-  setUpEvents,
-  startConsumer,
-  startOutboxPublisher,
-} from "./index.ts";
-import { natsAccountsFile } from "./nats-accounts.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type DeliveredEvent, EVENTS_STREAM, outboxRow, setUpEvents, startOutboxPublisher } from "./index.ts";
 import { exportEvents, listEventStreams } from "./set-up.ts";
-import { partitionOf, partitionStreams } from "./stream.ts";
-import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
+import { partitionOf } from "./stream.ts";
+import { beginNats, type TestNats } from "./testing/nats-server.ts";
+import {
+  accountIn,
+  closeAll,
+  closeLater,
+  consume,
+  DURABLE,
+  FIRST,
+  follow,
+  logger,
+  NAMES,
+  PARTITIONS,
+  publish,
+  subjectOf,
+} from "./testing/partitions.ts";
 
-const PARTITIONS = 4;
-const NAMES = partitionStreams(PARTITIONS).map(({ name }) => name);
-/** Above the numbers of the stream from before. */
-const FIRST = 1_000_000_000;
-const durable = "auth-chain-alerts";
-const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const closers: (() => Promise<void>)[] = [];
-const closeAll = () => Promise.all(closers.splice(0).map((close) => close()));
 afterEach(closeAll);
-
-/** Starts a replica of auth. */
-function consume(
-  nats: TestNats,
-  handler: (delivered: DeliveredEvent) => Promise<void>,
-  options: Pick<ConsumerOptions, "concurrency" | "measureMs"> = {},
-): void {
-  const link = nats.linkAs("auth");
-  const consumer = startConsumer({ nats: link, logger, durable, handler, ...options });
-  closers.push(() => consumer.close().then(() => link.close()));
-}
-
-/** Follows the events as device does; returns what it saw. */
-function follow(nats: TestNats, log = logger) {
-  const link = nats.linkAs("device");
-  const seen: string[] = [];
-  const feeds = startEventFeeds({
-    nats: link,
-    logger: log,
-    onEvent: ({ sequence, subject }) => void seen.push(`${sequence} ${subject}`),
-    onBreak: () => void seen.push("break"),
-  });
-  closers.push(() => feeds.close().then(() => link.close()));
-  return { feeds, seen };
-}
-
-/** Returns a logger, and the errors that it was given. */
-function listen() {
-  const errors: string[] = [];
-  const nothing = () => undefined;
-  const listening = { child: () => listening, error: (text: string) => void errors.push(text), warn: nothing };
-  return { errors, logger: listening as unknown as Logger };
-}
-
-const subjectOf = (accountId: string) => `cs.v1.account.${accountId}.chain-alert`;
-
-function publish(connection: NatsConnection, accountId: string, id = uuidv4()) {
-  const event = Event.encode(Event.fromPartial({ id, accountId })).finish();
-  return connection.jetstream({ timeout: 1_000 }).publish(subjectOf(accountId), event, { msgID: id });
-}
-
-/** Returns an account of a partition. */
-function accountIn(partition: number): string {
-  for (;;) {
-    const accountId = uuidv4();
-    if (partitionOf(accountId, PARTITIONS) === partition) return accountId;
-  }
-}
 
 describe("events in partitions", () => {
   let nats: TestNats;
@@ -108,7 +51,7 @@ describe("events in partitions", () => {
         expect(subject).toBe(subjectOf(event.accountId));
         takers.add(replica);
         seen.push(event.accountId);
-        await sleep(5);
+        await setTimeout(5);
       };
       consume(nats, handler, { concurrency: 3 });
     }
@@ -117,7 +60,7 @@ describe("events in partitions", () => {
     expect(seen.sort()).toEqual(accounts.sort());
     expect(takers.size).toBe(2);
     for (const stream of [EVENTS_STREAM, ...NAMES]) {
-      const { num_pending, num_ack_pending } = await manager.consumers.info(stream, durable);
+      const { num_pending, num_ack_pending } = await manager.consumers.info(stream, DURABLE);
       expect({ stream, num_pending, num_ack_pending }).toEqual({ stream, num_pending: 0, num_ack_pending: 0 });
     }
     expect((await manager.streams.info(EVENTS_STREAM)).state.messages).toBe(0);
@@ -153,7 +96,7 @@ describe("events in partitions", () => {
     };
     consume(nats, handler, { concurrency });
     await expect.poll(() => begun).toBe(expected);
-    await sleep(300);
+    await setTimeout(300);
     expect(begun).toBe(expected);
     release.resolve();
     await expect.poll(() => begun, { timeout: 10_000 }).toBe(5 * PARTITIONS);
@@ -230,14 +173,14 @@ describe("events in partitions", () => {
       await emit(Array.from({ length: waiting }, () => accountIn(0)));
       const link = nats.linkAs("account");
       const publisher = startOutboxPublisher({ nats: link, postgres, logger });
-      closers.push(async () => {
+      closeLater(async () => {
         await publisher.close();
         await link.close();
         await postgres.close();
         await database.drop();
       });
       // Until all that wait have failed once.
-      await sleep(3_000);
+      await setTimeout(3_000);
       for (let count = 0; count < 5; count += 1) {
         await emit([accountIn(1)]);
         await expect.poll(left, { timeout: 3_000 }).toBe(waiting);
@@ -267,111 +210,6 @@ describe("events in partitions", () => {
     await expect(setUpEvents(operator, { partitions: 1 })).rejects.toThrow("NATS has events in 4 partitions");
     await setUpEvents(operator, { partitions: PARTITIONS });
     expect(await listEventStreams(manager)).toEqual([EVENTS_STREAM, ...NAMES]);
-    expect((await manager.consumers.info(NAMES[3]!, durable)).num_pending).toBe(0);
-  });
-});
-
-describe("a change from one stream to partitions", () => {
-  let nats: TestNats;
-  let folder: string;
-  // Its accounts can be changed.
-  beforeEach(async () => {
-    nats = await beginNats({
-      startChild: (child) => {
-        folder = join(dirname(child.logFile), "config");
-        cpSync(join(root, "deploy/nats"), folder, { recursive: true });
-        return startChild({ ...child, args: ["-c", join(folder, "server.conf")] });
-      },
-    });
-  });
-  afterEach(() => nats?.end());
-
-  const changeAccounts = (partitions: number) => {
-    writeFileSync(join(folder, "accounts.conf"), natsAccountsFile("a test", partitions));
-    process.kill(nats.pid(), "SIGHUP");
-  };
-
-  it("with another number in accounts.conf than at the set-up is an error in device's log", async () => {
-    const operator = await nats.connectAs("operator", LASTING);
-    const emitter = await nats.connectAs("account", LASTING);
-    await setUpEvents(operator, { partitions: PARTITIONS });
-    changeAccounts(3);
-    const { errors, logger } = listen();
-    const { feeds } = follow(nats, logger);
-    const accountIds = Array.from({ length: 20 }, () => uuidv4());
-    const found = () => accountIds.some((accountId) => feeds.of(accountId).position() !== undefined);
-    await expect.poll(found, { timeout: 20_000 }).toBe(true);
-    const sendAll = () => Promise.all(accountIds.map((accountId) => publish(emitter, accountId).catch(() => 0)));
-    const afterSent = () => sendAll().then(() => errors);
-    const message = "devices miss events: accounts.conf of NATS has another number of partitions than the set-up";
-    await expect.poll(afterSent, { timeout: 20_000 }).toEqual([message]);
-  });
-
-  const orders = [
-    ["set-up", "accounts"],
-    // Events then wait in the outboxes.
-    ["accounts", "set-up"],
-  ] as const;
-  it.each(orders)("loses no event and repeats none: %s, %s", { timeout: 60_000 }, async (...order) => {
-    const operator = await nats.connectAs("operator", LASTING);
-    const emitter = await nats.connectAs("account", LASTING);
-    const accounts = Array.from({ length: 50 }, () => uuidv4());
-    const sent: string[] = [];
-    const streams: string[] = [];
-    const emit = async () => {
-      const id = uuidv4();
-      const accountId = accounts[sent.length % accounts.length]!;
-      sent.push(id);
-      // As the outbox does: again with the same id until NATS has acknowledged it.
-      for (;;) {
-        const answer = await publish(emitter, accountId, id).catch(() => undefined);
-        if (answer !== undefined) return void streams.push(answer.stream);
-        await sleep(50);
-      }
-    };
-    const handled: string[] = [];
-    const handler = async ({ event }: DeliveredEvent) => {
-      handled.push(event.id);
-      await sleep(2);
-    };
-    const since = new Date();
-    // Events that wait, and a replica that begins with them.
-    for (let count = 0; count < 100; count += 1) await emit();
-    consume(nats, handler, { measureMs: 500 });
-    const { feeds, seen } = follow(nats);
-    await expect.poll(() => feeds.of(accounts[0]!).position()).toBeGreaterThan(0);
-    let isOver = false;
-    const emitting = (async () => {
-      while (!isOver) await emit();
-    })();
-
-    const steps = {
-      "set-up": () => setUpEvents(operator, { partitions: PARTITIONS }),
-      accounts: async () => changeAccounts(PARTITIONS),
-    };
-    for (const step of order) {
-      await sleep(200);
-      await steps[step]();
-    }
-    await expect.poll(() => new Set(streams.slice(-20)), { timeout: 20_000 }).toEqual(new Set(NAMES));
-    await sleep(200);
-    isOver = true;
-    await emitting;
-    await expect.poll(() => handled.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(sent.length);
-    // Device's streams end once, and clients continue from their last id in the account's partition.
-    const breaks = () => seen.filter((each) => each === "break");
-    await expect.poll(breaks, { timeout: 10_000 }).toHaveLength(1);
-    for (const accountId of accounts)
-      await expect.poll(() => feeds.of(accountId).position(), { timeout: 10_000 }).toBeGreaterThan(FIRST);
-    await closeAll();
-    expect(breaks()).toHaveLength(1);
-
-    expect(handled.toSorted()).toEqual(sent.toSorted());
-    expect(streams.filter((stream) => stream === EVENTS_STREAM).length).toBeGreaterThan(100);
-    const { streams: info } = await operator.jetstreamManager();
-    const { state } = await info.info(EVENTS_STREAM);
-    for (const name of NAMES) expect((await info.info(name)).state.first_seq).toBeGreaterThan(state.last_seq);
-    const exported = await exportEvents(nats.url, nats.tlsOf("operator"), since);
-    expect(exported.map(({ event }) => Event.decode(Buffer.from(event, "base64")).id)).toEqual(sent);
+    expect((await manager.consumers.info(NAMES[3]!, DURABLE)).num_pending).toBe(0);
   });
 });

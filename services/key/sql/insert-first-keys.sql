@@ -1,6 +1,6 @@
 -- First keys of accounts, each with its event: no other key can be in its way. Inserting the account's lock
--- decides: where the row is there, another transaction registers or has registered keys, and nothing changes.
--- In the order of the accounts, so that replicas do not deadlock. Returns the ids of the events.
+-- decides: where the row is there, another transaction registers or has registered keys, and this one changes
+-- nothing. In the order of the accounts, so that replicas do not deadlock. Returns the events' ids.
 WITH wanted AS MATERIALIZED (
   SELECT DISTINCT ON (account_id) * FROM unnest(:id::uuid[], :accountId::uuid[], :chainName::text[], :appId::text[],
     :appName::text[], :type::text[], :accountAlgorithm::text[], :accountKey::text[], :deviceAlgorithm::text[],

@@ -1,0 +1,78 @@
+import { uuidv7 } from "@countersign/core";
+import { sql } from "@countersign/postgres";
+import { describe, expect, it } from "vitest";
+import { postgresWebhookStore } from "../store/postgres-webhook-store.ts";
+import { postgres } from "../testing/store-fixture.ts";
+import { webhookQueues } from "../testing/webhook-queues.ts";
+import type { WebhookStore } from "./ports.ts";
+
+const HOUR_MS = 3_600_000;
+const world = webhookQueues();
+const { add, newAccount, process, queues, rows, work } = world;
+
+describe("replay", () => {
+  it("sends one event, those of a time, or only the dead again, with the same ids, each once", async () => {
+    const account = newAccount();
+    const first = await add(account);
+    world.clock.advance(HOUR_MS);
+    const middle = world.clock.now();
+    const second = await add(account);
+    const third = await add(newAccount());
+    await work();
+    await postgres.execute(sql`UPDATE webhook_delivery SET state = 'dead' WHERE event_id = ${second}::uuid`);
+    world.seen = [];
+    const replay = async (of: Partial<Parameters<WebhookStore["replay"]>[0]>) => {
+      world.clock.advance(1_000);
+      const count = await world.store.replay({ endpoint: "wallet", deadOnly: false, ...of }, world.clock.now());
+      await work();
+      return [count, world.seen.splice(0).toSorted()];
+    };
+    expect(await replay({ deadOnly: true })).toEqual([1, [second]]);
+    expect(await replay({ eventId: first })).toEqual([1, [first]]);
+    expect(await replay({ from: middle })).toEqual([2, [second, third].toSorted()]);
+    expect(await replay({ to: middle })).toEqual([1, [first]]);
+    expect(await replay({ endpoint: "game", from: new Date(0) })).toEqual([0, []]);
+    expect(await replay({ eventId: uuidv7(world.clock) })).toEqual([0, []]);
+  });
+
+  it("that dies in the middle is repeated without harm: each event is sent once, in order", async () => {
+    const account = newAccount();
+    const ids = [await add(account), await add(account), await add(account), await add(account)];
+    await postgres.execute(sql`UPDATE webhook_delivery SET state = 'dead', ended_at = ${world.clock.now()}`);
+    await postgres.execute(sql`DELETE FROM webhook_queue`);
+    const dead = { endpoint: "wallet", deadOnly: true };
+    let left = 2;
+    const dying = postgresWebhookStore({
+      ...postgres,
+      transaction: (...args: Parameters<typeof postgres.transaction>) => {
+        if (left-- === 0) throw new Error("killed");
+        return postgres.transaction(...args);
+      },
+    } as typeof postgres);
+    world.clock.advance(1_000);
+    await expect(dying.replay(dead, world.clock.now())).rejects.toThrow("killed");
+    expect((await rows()).map(({ state }) => state)).toEqual(["waiting", "waiting", "dead", "dead"]);
+    // The first half may have arrived by then.
+    await work();
+    world.clock.advance(1_000);
+    expect(await world.store.replay(dead, world.clock.now())).toBe(2);
+    expect(await world.store.replay(dead, world.clock.now())).toBe(0);
+    await work();
+    expect(world.seen).toEqual(ids);
+    expect((await rows()).map(({ state }) => state)).toEqual(Array(4).fill("delivered"));
+    expect(await queues()).toBe(0);
+  });
+
+  it("of more than one batch ends although what it replays is delivered meanwhile", async () => {
+    await postgres.execute(sql`
+      INSERT INTO webhook_delivery SELECT gen_random_uuid(), 'wallet', gen_random_uuid(), 't', '{}', 'delivered', 1, '',
+        ${world.clock.now()}, ${world.clock.now()}, ${world.clock.now()}, ${world.clock.now()} FROM generate_series(1, 1100)`);
+    world.clock.advance(1_000);
+    const replaying = world.store.replay({ endpoint: "wallet", from: new Date(0), deadOnly: false }, world.clock.now());
+    const delivering = (async () => {
+      for (let i = 0; i < 30; i++) await process();
+    })();
+    expect(await replaying).toBe(1_100);
+    await delivering;
+  });
+});
