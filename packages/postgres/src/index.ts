@@ -8,11 +8,11 @@ export {
 } from "./database-mark.ts";
 export { type DeleteBatch, deleteBatches, deleteInBatches, deletionOf } from "./delete-rows.ts";
 export { groupUses } from "./group-uses.ts";
-export { firstInserter } from "./insert-first.ts";
 export { lockAccount } from "./lock-account.ts";
 export type { PoolOptions } from "./pool.ts";
 export { openPostgres, type Postgres, type Queries, queriesIn } from "./postgres.ts";
 export { createPrismaAdapter } from "./prisma-adapter.ts";
 export { createRecentReads, type RecentReads } from "./recent-reads.ts";
 export { createShardBatcher } from "./shards.ts";
-export { columnsOf, type Statement, sql, sqlFile } from "./statement.ts";
+export { type Statement, sql, sqlFile } from "./statement.ts";
+export { type Change, type Writing, writeTogether } from "./write-together.ts";

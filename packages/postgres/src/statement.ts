@@ -26,17 +26,18 @@ export function sql(parts: TemplateStringsArray, ...values: readonly unknown[]):
   return { ...statement, values };
 }
 
-type Value = string | number | bigint | boolean | Date | Uint8Array | null | readonly Value[];
+/** A value of a statement; null is one, undefined is not. */
+export type Value = string | number | bigint | boolean | Date | Uint8Array | null | readonly Value[];
+
+/** Makes a statement of a file with its values by name. Errors: TypeError for one that is missing. */
+export type StatementOf = (values: Readonly<Record<string, Value>>) => Statement;
 
 /**
  * Reads a statement with parameters like `:accountId` from a file. The result makes a statement of an object
  * with a value for each parameter; null is a value, a missing one is an error. `planned: "each-time"` is for
  * a rare statement whose best plan depends on how full its tables are.
  */
-export function sqlFile(
-  file: URL,
-  { planned = "once" }: { planned?: "once" | "each-time" } = {},
-): (values: Readonly<Record<string, Value>>) => Statement {
+export function sqlFile(file: URL, { planned = "once" }: { planned?: "once" | "each-time" } = {}): StatementOf {
   const parameters: string[] = [];
   // Not the second colon of a cast.
   const text = readFileSync(file, "utf8").replace(/(?<!:):([a-z]\w*)/gi, (_, parameter: string) => {
@@ -49,14 +50,15 @@ export function sqlFile(
     text,
     values: parameters.map((parameter) => {
       const value = values[parameter];
-      if (value === undefined) throw new TypeError(`${file.pathname}: parameter ${parameter} has no value`);
+      if (value === undefined || (Array.isArray(value) && value.includes(undefined)))
+        throw new TypeError(`${file.pathname}: parameter ${parameter} has no value`);
       return value;
     }),
   });
 }
 
 /** Returns the columns of rows, at least one, for `unnest`. */
-export function columnsOf(rows: readonly object[]): Record<string, Value[]> {
-  const names = Object.keys(rows[0] ?? {}) as (keyof object)[];
-  return Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name])]));
+export function columnsOf(rows: readonly Readonly<Record<string, Value>>[]): Record<string, Value[]> {
+  const names = Object.keys(rows[0] ?? {});
+  return Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name] as Value)]));
 }

@@ -1,6 +1,5 @@
--- First keys of accounts, each with its event: no other key can be in its way. Inserting the account's lock
--- decides: where the row is there, another transaction registers or has registered keys, and this one changes
--- nothing. In the order of the accounts, so that replicas do not deadlock. Returns the events' ids.
+-- As insert-first-key.sql, of many accounts. Leaves out all but one key of an account. In the order of the
+-- accounts, so that replicas do not deadlock. Returns the events' ids.
 WITH wanted AS MATERIALIZED (
   SELECT DISTINCT ON (account_id) * FROM unnest(:id::uuid[], :accountId::uuid[], :chainName::text[], :appId::text[],
     :appName::text[], :type::text[], :accountAlgorithm::text[], :accountKey::text[], :deviceAlgorithm::text[],

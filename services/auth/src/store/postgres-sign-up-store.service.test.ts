@@ -1,5 +1,6 @@
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
+import { sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
 import { decideSignUp } from "../domain/sign-up/sign-up.ts";
@@ -91,20 +92,37 @@ describe("leases of sign-ups", () => {
     const ofReplica = (saga: (typeof sagas)[number]) => [saga, SIGN_UP_STEPS] as const;
     const replicas = [[...marks, ...whole.map(ofReplica), ...whole.map(ofReplica)], whole.toReversed().map(ofReplica)];
     let statements = 0;
-    const counting = {
+    const counting: typeof postgres = {
       ...postgres,
-      execute: (...args: Parameters<typeof postgres.execute>) => {
+      query: (statement) => {
         statements += 1;
-        return postgres.execute(...args);
+        return postgres.query(statement);
       },
     };
     const stores = replicas.map(() => postgresSignUpStore(prisma, counting));
     const all = replicas.flatMap((each, i) => each.map(([saga, steps]) => stores[i]!.mark(saga, steps, now)));
     await Promise.all(all);
-    expect(statements).toBeLessThanOrEqual(4);
+    expect(statements).toBe(2);
     for (const { accountId } of sagas) expect(await eventsOf(accountId, "sign-up-completed")).toBe(1);
     const ids = sagas.map(({ accountId }) => accountId);
     expect(await prisma.signUp.count({ where: { accountId: { in: ids }, completedAt: now } })).toBe(6);
+  });
+
+  it("one that another transaction has locked is marked after it, and holds up no other", async () => {
+    const leased = await Promise.all(times(3, () => lease(commandOf(person()))));
+    const [locked, ...others] = leased.map((each) => (each.kind === "drive" ? each.saga : expect.unreachable()));
+    const all = store();
+    const mark = (saga: (typeof others)[number]) => all.mark(saga, SIGN_UP_STEPS, now);
+    let marking: Promise<void> | undefined;
+    await postgres.transaction(async (tx) => {
+      await tx.query(sql`SELECT FROM sign_up WHERE account_id = ${locked!.accountId}::uuid FOR UPDATE`);
+      marking = mark(locked!);
+      await Promise.all(others.map(mark));
+      for (const { accountId } of others) expect(await eventsOf(accountId, "sign-up-completed")).toBe(1);
+      expect(await eventsOf(locked!.accountId, "sign-up-completed")).toBe(0);
+    });
+    await marking;
+    expect(await eventsOf(locked!.accountId, "sign-up-completed")).toBe(1);
   });
 
   it("an Idempotency-Key replays a finished sign-up, and only for the same body", async () => {

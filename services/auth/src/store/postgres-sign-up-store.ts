@@ -1,12 +1,4 @@
-import {
-  claimRows,
-  columnsOf,
-  createShardBatcher,
-  type Postgres,
-  type Queries,
-  sql,
-  sqlFile,
-} from "@countersign/postgres";
+import { claimRows, type Postgres, type Queries, sql, sqlFile, writeTogether } from "@countersign/postgres";
 import { LRUCache } from "lru-cache";
 import type { IdentityStore } from "../domain/login.ts";
 import type {
@@ -81,7 +73,7 @@ async function writeSaga(
   return { ...given, accountId, createdAt: now, done: new Set(), leaseUntil };
 }
 
-/** Returns a mark as a row, with the event of the last one. */
+/** Returns a mark of steps with its event, which the statement writes where the mark is the last one. */
 function markOf(saga: SignUpSaga, steps: readonly SignUpStep[], now: Date) {
   const at = (each: SignUpStep) => (steps.includes(each) ? now : null);
   const { id: eventId, subject, payload } = signUpCompletedRow(saga, now);
@@ -94,27 +86,16 @@ function markOf(saga: SignUpSaga, steps: readonly SignUpStep[], now: Date) {
   return { accountId, chainName, ...taken, now, eventId, subject, payload };
 }
 
-const markSteps = sqlFile(new URL("../../sql/mark-sign-up-steps.sql", import.meta.url));
+const markSteps = {
+  one: sqlFile(new URL("../../sql/mark-sign-up.sql", import.meta.url)),
+  many: sqlFile(new URL("../../sql/mark-sign-ups.sql", import.meta.url)),
+};
 
 /** Keeps identities and sign-up sagas in Postgres. Prisma is not used where every sign-up passes. */
 export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
   // An identity's account is written once. A person who was erased may sign up again, with another account.
   const accounts = new LRUCache<string, string>({ max: REMEMBERED_IDENTITIES, ttl: REMEMBERED_MS });
-  /** The sign-ups of one creation come together. */
-  const markTogether = createShardBatcher(
-    postgres,
-    ({ accountId }: ReturnType<typeof markOf>) => accountId,
-    async (marks) => {
-      for (let left = marks; left.length > 0; ) {
-        // A request and its copy: one statement changes a row once.
-        const rows = new Map(left.map((mark) => [`${mark.accountId} ${mark.chainName}`, mark]));
-        const distinct = new Set(rows.values());
-        await postgres.execute(markSteps(columnsOf([...distinct])));
-        left = left.filter((mark) => !distinct.has(mark));
-      }
-      return marks.map(() => undefined);
-    },
-  );
+  const writeMark = writeTogether(postgres, markSteps);
   return {
     lease: (command, decide) =>
       postgres.transaction(async (tx) => {
@@ -134,7 +115,9 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
         return { kind: "drive", saga };
       }),
 
-    mark: (...mark) => markTogether(markOf(...mark)),
+    async mark(...mark) {
+      await writeMark(markOf(...mark));
+    },
 
     async giveUp({ accountId, chainName, leaseUntil }) {
       await prisma.signUp.updateMany({ where: { accountId, chainName, leaseUntil }, data: { leaseUntil: FAR_FUTURE } });

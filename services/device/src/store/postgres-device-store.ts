@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { firstInserter, groupUses, lockAccount, type Postgres, queriesIn, sqlFile } from "@countersign/postgres";
+import { groupUses, lockAccount, type Postgres, queriesIn, sqlFile, writeTogether } from "@countersign/postgres";
 import type { Device, DeviceType } from "../domain/devices/device.ts";
 import type { AccountDevices, DeviceStore } from "../domain/devices/device-store.ts";
 import { deviceEventRow } from "./device-event.ts";
@@ -49,7 +49,10 @@ function accountDevices(tx: Prisma.TransactionClient, accountId: string): Accoun
   };
 }
 
-const insertFirstDevices = sqlFile(new URL("../../sql/insert-first-devices.sql", import.meta.url));
+const insertFirst = {
+  one: sqlFile(new URL("../../sql/insert-first-device.sql", import.meta.url)),
+  many: sqlFile(new URL("../../sql/insert-first-devices.sql", import.meta.url)),
+};
 const touchStatement = sqlFile(new URL("../../sql/touch-devices.sql", import.meta.url));
 
 /**
@@ -61,11 +64,11 @@ export function postgresDeviceStore(prisma: PrismaClient, postgres: Postgres): D
     const rows = await postgres.query<{ registeredAt: Date | null }>(touchStatement({ ...uses }));
     return rows.map(({ registeredAt }) => registeredAt ?? undefined);
   });
-  const insertFirst = firstInserter(postgres, insertFirstDevices);
+  const writeFirst = writeTogether(postgres, insertFirst);
   return {
-    insertFirst(event) {
+    async insertFirst(event) {
       const { id: eventId, subject, payload } = deviceEventRow(event);
-      return insertFirst({ ...toRow(event.device), eventId, subject, payload });
+      return writeFirst({ ...toRow(event.device), eventId, subject, payload });
     },
     withAccount: (accountId, work) =>
       prisma.$transaction(

@@ -1,13 +1,13 @@
 import type { PublicKey } from "@countersign/keys";
 import {
   createShardBatcher,
-  firstInserter,
   groupUses,
   lockAccount,
   type Postgres,
   queriesIn,
   sql,
   sqlFile,
+  writeTogether,
 } from "@countersign/postgres";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
 import type { KeyKind, KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
@@ -77,7 +77,10 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
   };
 }
 
-const insertFirstKeys = sqlFile(new URL("../../sql/insert-first-keys.sql", import.meta.url));
+const insertFirst = {
+  one: sqlFile(new URL("../../sql/insert-first-key.sql", import.meta.url)),
+  many: sqlFile(new URL("../../sql/insert-first-keys.sql", import.meta.url)),
+};
 const findByKey = sqlFile(new URL("../../sql/find-by-key.sql", import.meta.url));
 
 /** Uses of so many milliseconds are written together. A process that ends loses them: they decide nothing. */
@@ -118,11 +121,11 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
       return queries.map((_, i) => (found.get(i + 1) ?? []).map(({ at: _at, ...row }) => toRegistration(row)));
     },
   );
-  const insertFirst = firstInserter(postgres, insertFirstKeys);
+  const writeFirst = writeTogether(postgres, insertFirst);
   return {
-    insertFirst(event) {
+    async insertFirst(event) {
       const { id: eventId, subject, payload } = keyEventRow(event);
-      return insertFirst({ ...toRow(event.registration), eventId, subject, payload });
+      return writeFirst({ ...toRow(event.registration), eventId, subject, payload });
     },
     withAccount: (accountId, work) =>
       prisma.$transaction(

@@ -1,0 +1,29 @@
+-- As mark-sign-up.sql, of many sign-ups. Leaves out those that another transaction has locked, and all but one
+-- mark of a sign-up. Returns the events' ids. On a database of several nodes each table is read by account.
+WITH marks AS MATERIALIZED (
+  SELECT DISTINCT ON (account_id, chain_name) *
+  FROM unnest(:accountId::uuid[], :chainName::text[], :deployedAt::timestamptz[], :keyRegisteredAt::timestamptz[],
+    :deviceRegisteredAt::timestamptz[], :now::timestamptz[], :eventId::uuid[], :subject::text[], :payload::bytea[])
+    AS m(account_id, chain_name, deployed_at, key_registered_at, device_registered_at, marked_at, event_id, subject,
+      payload)
+  ORDER BY account_id, chain_name),
+held AS (
+  SELECT account_id, chain_name, completed_at, deployed_at, key_registered_at, device_registered_at FROM sign_up
+  WHERE account_id = ANY(:accountId::uuid[]) AND (account_id, chain_name) IN (SELECT account_id, chain_name FROM marks)
+  FOR UPDATE SKIP LOCKED),
+steps AS (
+  SELECT account_id, chain_name, completed_at, marked_at, coalesce(held.deployed_at, marks.deployed_at) AS deployed_at,
+    coalesce(held.key_registered_at, marks.key_registered_at) AS key_registered_at,
+    coalesce(held.device_registered_at, marks.device_registered_at) AS device_registered_at
+  FROM held JOIN marks USING (account_id, chain_name)),
+marked AS (
+  UPDATE sign_up AS s SET deployed_at = steps.deployed_at, key_registered_at = steps.key_registered_at,
+    device_registered_at = steps.device_registered_at,
+    completed_at = CASE WHEN steps.deployed_at IS NOT NULL AND steps.key_registered_at IS NOT NULL
+      AND steps.device_registered_at IS NOT NULL THEN coalesce(steps.completed_at, steps.marked_at) END
+  FROM steps WHERE s.account_id = ANY(:accountId::uuid[]) AND s.account_id = steps.account_id
+    AND s.chain_name = steps.chain_name
+  RETURNING s.account_id, s.chain_name, steps.completed_at IS NULL AND s.completed_at IS NOT NULL AS completes)
+INSERT INTO outbox (id, subject, payload, created_at, account_id)
+SELECT event_id, subject, payload, marked_at, account_id FROM marks JOIN marked USING (account_id, chain_name)
+WHERE completes RETURNING id
