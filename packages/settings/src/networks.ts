@@ -5,7 +5,12 @@ import { z } from "zod";
 const cadenceAddress = z.string().regex(/^[0-9a-f]{16}$/, "must be 16 lower-case hex digits");
 
 const plainNetwork = z.strictObject({
-  chainName: z.string().min(1),
+  chainName: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9._-]{0,63}$/,
+      "must have 1 to 64 characters: a-z, 0-9, dot, _ and -; the first one a-z or 0-9",
+    ),
   chainType: z.literal("flow"),
   network: z.enum(["emulator", "testnet", "mainnet"]),
   evmChainId: z.int().positive(),

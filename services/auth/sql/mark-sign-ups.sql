@@ -1,5 +1,5 @@
--- As mark-sign-up.sql, of many sign-ups. Leaves out those that another transaction has locked, and all but one
--- mark of a sign-up. Returns the events' ids. On a database of several nodes each table is read by account.
+-- As mark-sign-up.sql, of many sign-ups. Leaves out those that another transaction has locked, and of each
+-- sign-up all marks but one. Returns the events' ids. Tables are read by account, which places their rows.
 WITH marks AS MATERIALIZED (
   SELECT DISTINCT ON (account_id, chain_name) *
   FROM unnest(:accountId::uuid[], :chainName::text[], :deployedAt::timestamptz[], :keyRegisteredAt::timestamptz[],

@@ -1,5 +1,5 @@
--- As insert-first-device.sql, of many accounts. Leaves out all but one device of an account. In the order of the
--- accounts, so that replicas do not deadlock. Returns the events' ids.
+-- As insert-first-device.sql, of many accounts. Leaves out all but one device of an account. In the order of
+-- the accounts, so that replicas do not deadlock. Returns the events' ids.
 WITH wanted AS MATERIALIZED (
   SELECT DISTINCT ON (account_id) * FROM unnest(:id::uuid[], :accountId::uuid[], :algorithm::text[], :publicKey::text[],
     :pushToken::text[], :name::text[], :osName::text[], :osVersion::text[], :deviceManufacturer::text[],

@@ -11,6 +11,12 @@ export type ProfileClaims = Readonly<Record<string, unknown>>;
 export const text = (value: unknown, limit: number): string =>
   typeof value === "string" && value.length <= limit && value.isWellFormed() && !value.includes("\0") ? value : "";
 
+/** Returns a text claim of one line; "" for one with control characters, which the device service refuses. */
+const line = (value: unknown, limit: number): string => {
+  const found = text(value, limit);
+  return /\p{Cc}/u.test(found) ? "" : found;
+};
+
 /** Returns an http(s) URL: people choose their own picture, and other people's clients show it. */
 const webAddress = (value: unknown): string => {
   const address = text(value, 2048);
@@ -19,7 +25,7 @@ const webAddress = (value: unknown): string => {
 
 /** Returns the e-mail address unless it is not verified. Some providers write booleans as text. */
 const emailOf = ({ email, email_verified }: ProfileClaims): string =>
-  String(email_verified) === "false" ? "" : text(email, 320);
+  String(email_verified) === "false" ? "" : line(email, 320);
 
 /** Returns the profile of a login through this issuer. Errors: InvalidLoginToken. */
 export function profileOf(
@@ -35,7 +41,7 @@ export function profileOf(
     issuer,
     subject,
     email: emailOf(claims),
-    name: text(claims.name, 256),
+    name: line(claims.name, 256),
     picture: webAddress(claims.picture),
     app: { appId, appName },
     authTime,
@@ -46,6 +52,6 @@ export function profileOf(
 export const withUserInfo = (profile: LoginProfile, claims: ProfileClaims): LoginProfile => ({
   ...profile,
   email: emailOf(claims),
-  name: profile.name || text(claims.name, 256),
+  name: profile.name || line(claims.name, 256),
   picture: profile.picture || webAddress(claims.picture),
 });

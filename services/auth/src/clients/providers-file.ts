@@ -7,7 +7,7 @@ const client = z
     /** A file with the client's secret; absent for a public client. */
     clientSecretFile: z.string().optional(),
     appId: z.string().regex(/^[\w.-]{1,128}$/),
-    appName: z.string().min(1).max(128),
+    appName: z.string().regex(/^\P{Cc}{1,128}$/u, "must have 1 to 128 characters, none of them a control character"),
     /** required: a login counts only for the key whose fingerprint is its nonce. */
     keyBinding: z.enum(["optional", "required"]),
     allowCodeWithoutVerifier: z.boolean().default(false),

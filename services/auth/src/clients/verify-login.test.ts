@@ -79,6 +79,8 @@ describe("ID tokens", () => {
   it.each<[string, Record<string, unknown>, object]>([
     ["an unverified e-mail", { email: "a@example.com", email_verified: false }, { email: "" }],
     ["an e-mail with NUL", { email: "a\0@example.com" }, { email: "" }],
+    ["an e-mail with a control character", { email: "a\u0085@example.com" }, { email: "" }],
+    ["a name with a tab", { name: "Ann\tLee" }, { name: "" }],
     ["a name with a lone surrogate", { name: "\ud800" }, { name: "" }],
     ["a picture that is a program", { picture: "javascript:alert(1)" }, { picture: "" }],
     ["a picture that is no address", { picture: "picture" }, { picture: "" }],

@@ -60,6 +60,14 @@ describe("leases of sign-ups", () => {
     expect(await lease(command)).toEqual(first);
   });
 
+  it("one that version 0.1 began with control characters in the device's name goes on without them", async () => {
+    const command = commandOf(person(), { device: { ...sampleDevice, name: "Ann's\tphone\u0085" } });
+    await lease(command);
+    const saga = { device: { ...sampleDevice, name: "Ann'sphone" } };
+    expect(await lease(command)).toMatchObject({ kind: "drive", saga });
+    expect(await lease({ ...command, device: sampleDevice })).toMatchObject({ kind: "drive", saga });
+  });
+
   it("unfinished ones are counted by their state, until they are done or given up", async () => {
     const open = async () => {
       const rows = await readOpenSignUps(postgres)(["flow-counted", "flow-empty"]);

@@ -26,6 +26,12 @@ const STEP_COLUMNS = {
 /** A sign-up without its end. */
 export type SagaRow = Omit<SignUpRow, "completedAt">;
 
+/** Sign-ups of version 0.1 accepted control characters, which the device service refuses. */
+const withoutControls = (device: DeviceAttributes): DeviceAttributes => {
+  const cleaned = Object.entries(device).map(([name, text]) => [name, text.replace(/\p{Cc}/gu, "")]);
+  return Object.fromEntries(cleaned);
+};
+
 export function toSaga(row: SagaRow): SignUpSaga {
   const steps = Object.entries(STEP_COLUMNS) as [SignUpStep, (typeof STEP_COLUMNS)[SignUpStep]][];
   return {
@@ -35,7 +41,7 @@ export function toSaga(row: SagaRow): SignUpSaga {
     userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
     accountKey: toKey(row.accountKeyAlgorithm, row.accountKey),
     deviceKey: toKey(row.deviceKeyAlgorithm, row.deviceKey),
-    device: row.deviceAttributes as unknown as DeviceAttributes,
+    device: withoutControls(row.deviceAttributes as unknown as DeviceAttributes),
     deviceId: row.deviceId,
     sessionId: row.sessionId ?? undefined,
     profileImageUrl: row.profileImageUrl,

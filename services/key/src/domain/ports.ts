@@ -32,8 +32,8 @@ export interface AccountKeys {
   findAtIndex(chainName: string, keyIndex: number): Promise<Registration | undefined>;
   /** All registrations of the account, revoked ones too, oldest first. */
   all(): Promise<Registration[]>;
-  /** Counts the registered active user keys on all chains. */
-  countActive(): Promise<number>;
+  /** Counts the registered active user keys on a chain. */
+  countActive(chainName: string): Promise<number>;
   insert(registration: Registration): Promise<void>;
   /** Writes all columns of the registration with this id. */
   update(registration: Registration): Promise<void>;

@@ -59,7 +59,7 @@ describe("registerKey", () => {
     expect(store.registrations).toHaveLength(3);
   });
 
-  it("keeps the limit, and still answers retries at it", async () => {
+  it("keeps the limit of a chain, and still answers retries at it", async () => {
     const { register } = setUp(2);
     const command = someKey();
     const { accountId } = command;
@@ -67,6 +67,7 @@ describe("registerKey", () => {
     await register(someKey({ accountId, keyIndex: 2 }));
     await expect(register(someKey({ accountId, keyIndex: 3 }))).rejects.toMatchObject({ reason: "TooManyKeys" });
     await expect(register(command)).resolves.toBeDefined();
+    await expect(register({ ...command, chainName: "flow-testnet" })).resolves.toBeDefined();
     await expect(register(someKey())).resolves.toBeDefined();
   });
 });

@@ -60,7 +60,8 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
       if (atIndex && samePublicKey(atIndex.accountKey, command.accountKey)) return atIndex;
       if (active || atIndex)
         throw invalidField(atIndex ? "/keyIndex" : "/accountKey/algorithm", "belongs to another key");
-      if ((await keys.countActive()) >= maxUserKeys) throw new AppError("TooManyKeys");
+      // Of this chain, as the account service counts before it puts a key on chain.
+      if ((await keys.countActive(command.chainName)) >= maxUserKeys) throw new AppError("TooManyKeys");
       await keys.insert(registration);
       await keys.publish(registered);
       return registration;

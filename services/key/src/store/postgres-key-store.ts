@@ -55,8 +55,10 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
       });
       return rows.map(toRegistration);
     },
-    countActive: () =>
-      tx.registration.count({ where: { accountId, revokedAt: null, kind: "user", origin: { not: "chain" } } }),
+    countActive: (chainName) =>
+      tx.registration.count({
+        where: { accountId, chainName, revokedAt: null, kind: "user", origin: { not: "chain" } },
+      }),
     async insert(registration) {
       await tx.registration.create({ data: toRow(registration) });
     },

@@ -30,8 +30,10 @@ export function memoryKeyStore(): MemoryKeyStore {
         findAtIndex: async (chainName, keyIndex) =>
           ofAccount(accountId).find((found) => found.chainName === chainName && found.keyIndex === keyIndex),
         all: async () => ofAccount(accountId).map((each) => ({ ...each })),
-        countActive: async () =>
-          active(accountId).filter(({ kind, origin }) => kind === "user" && origin !== "chain").length,
+        countActive: async (chain) =>
+          active(accountId).filter(
+            ({ chainName, kind, origin }) => chainName === chain && kind === "user" && origin !== "chain",
+          ).length,
         insert: async (registration) => void registrations.push(registration),
         update: async (registration) => {
           registrations[registrations.findIndex(({ id }) => id === registration.id)] = registration;
