@@ -18,7 +18,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-let asked: string[] = [];
+const asked: string[] = [];
 const writing: Writing = {
   one: ({ accountId, eventId, text }) => {
     asked.push("one");
@@ -43,7 +43,7 @@ it("writes the changes of one turn by one statement, and says which were written
   expect(statements()).toEqual(["many"]);
   expect(await Promise.all(changes.map(noteOf))).toEqual(["a", "b", "c"]);
   expect(await write(change("d"))).toBe(true);
-  expect(statements()).toEqual(["one"]);
+  expect(statements()).toEqual(["many"]);
 });
 
 it("asks again for each that was left out: of two changes of an account one is written", async () => {
@@ -63,16 +63,49 @@ it("refuses a change that cannot be written, and no other of its turn", async ()
   expect(statements()).toEqual(["many", "one", "one", "one"]);
 });
 
-it("lets the next changes not wait for those before", async () => {
-  const write = writeTogether(postgres, writing);
+it("fails as a whole where Postgres fails", async () => {
+  const broken = () => sql`SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(1)`;
+  const write = writeTogether(postgres, { ...writing, many: broken });
+  const results = await Promise.allSettled([change("e"), change("f")].map(write));
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(statements()).toEqual([]);
+});
+
+it("holds up no change behind one that was left out", async () => {
   const held = change("held");
-  let waiting: Promise<boolean[]> | undefined;
+  const late = change("late", held.accountId);
+  const leavesOut: Writing["many"] = (columns) => {
+    const { accountId, eventId, text } = columns as Record<string, string[]>;
+    asked.push("many");
+    return sql`
+      INSERT INTO note SELECT * FROM unnest(${accountId}::uuid[], ${eventId}::uuid[], ${text}::text[]) AS n(account_id)
+      WHERE n.account_id <> ${held.accountId} RETURNING event_id AS id`;
+  };
+  const write = writeTogether(postgres, { ...writing, many: leavesOut });
+  let waiting: Promise<boolean> | undefined;
   await postgres.transaction(async (tx) => {
     await tx.execute(writing.one(held));
-    waiting = Promise.all([write(change("late", held.accountId)), write(change("with it"))]);
-    await expect.poll(() => asked).toContain("many");
-    expect(await Promise.all([write(change("next")), write(change("and next"))])).toEqual([true, true]);
+    waiting = write(late);
+    expect(await Promise.all([write(change("with it")), write(change("and this"))])).toEqual([true, true]);
+    expect(await write(change("next"))).toBe(true);
   });
-  expect(await waiting).toEqual([false, true]);
-  asked = [];
+  expect(await waiting).toBe(false);
+});
+
+it("writes the changes that come while a statement runs by one statement", async () => {
+  statements();
+  const write = writeTogether(postgres, writing);
+  const first = write(change("first"));
+  await expect.poll(statements).toEqual(["many"]);
+  const later = ["x", "y", "z"].map((text) => change(text));
+  const writes: Promise<boolean>[] = [];
+  for (const each of later) writes.push(write(each));
+  expect(await Promise.all([first, ...writes])).toEqual([true, true, true, true]);
+  expect(statements()).toEqual(["many"]);
+});
+
+it("writes each change alone on a database of several nodes", async () => {
+  const write = writeTogether({ ...postgres, isDistributed: async () => true }, writing);
+  expect(await Promise.all([change("g"), change("h")].map(write))).toEqual([true, true]);
+  expect(statements()).toEqual(["one", "one"]);
 });

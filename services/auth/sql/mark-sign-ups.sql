@@ -1,5 +1,5 @@
 -- As mark-sign-up.sql, of many sign-ups. Leaves out those that another transaction has locked, and of each
--- sign-up all marks but one. Returns the events' ids. Tables are read by account, which places their rows.
+-- sign-up all marks but one. Returns the events' ids of the others, also of those that are no sign-up's last.
 WITH marks AS MATERIALIZED (
   SELECT DISTINCT ON (account_id, chain_name) *
   FROM unnest(:accountId::uuid[], :chainName::text[], :deployedAt::timestamptz[], :keyRegisteredAt::timestamptz[],
@@ -9,10 +9,11 @@ WITH marks AS MATERIALIZED (
   ORDER BY account_id, chain_name),
 held AS (
   SELECT account_id, chain_name, completed_at, deployed_at, key_registered_at, device_registered_at FROM sign_up
-  WHERE account_id = ANY(:accountId::uuid[]) AND (account_id, chain_name) IN (SELECT account_id, chain_name FROM marks)
+  WHERE (account_id, chain_name) IN (SELECT account_id, chain_name FROM marks)
   FOR UPDATE SKIP LOCKED),
 steps AS (
-  SELECT account_id, chain_name, completed_at, marked_at, coalesce(held.deployed_at, marks.deployed_at) AS deployed_at,
+  SELECT account_id, chain_name, completed_at, marked_at, event_id, subject, payload,
+    coalesce(held.deployed_at, marks.deployed_at) AS deployed_at,
     coalesce(held.key_registered_at, marks.key_registered_at) AS key_registered_at,
     coalesce(held.device_registered_at, marks.device_registered_at) AS device_registered_at
   FROM held JOIN marks USING (account_id, chain_name)),
@@ -21,9 +22,10 @@ marked AS (
     device_registered_at = steps.device_registered_at,
     completed_at = CASE WHEN steps.deployed_at IS NOT NULL AND steps.key_registered_at IS NOT NULL
       AND steps.device_registered_at IS NOT NULL THEN coalesce(steps.completed_at, steps.marked_at) END
-  FROM steps WHERE s.account_id = ANY(:accountId::uuid[]) AND s.account_id = steps.account_id
-    AND s.chain_name = steps.chain_name
-  RETURNING s.account_id, s.chain_name, steps.completed_at IS NULL AND s.completed_at IS NOT NULL AS completes)
-INSERT INTO outbox (id, subject, payload, created_at, account_id)
-SELECT event_id, subject, payload, marked_at, account_id FROM marks JOIN marked USING (account_id, chain_name)
-WHERE completes RETURNING id
+  FROM steps WHERE s.account_id = steps.account_id AND s.chain_name = steps.chain_name
+  RETURNING s.account_id, marked_at, event_id, subject, payload,
+    steps.completed_at IS NULL AND s.completed_at IS NOT NULL AS completes),
+published AS (
+  INSERT INTO outbox (id, subject, payload, created_at, account_id)
+  SELECT event_id, subject, payload, marked_at, account_id FROM marked WHERE completes)
+SELECT event_id AS id FROM marked

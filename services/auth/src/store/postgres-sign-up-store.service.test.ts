@@ -66,6 +66,31 @@ describe("leases of sign-ups", () => {
     const saga = { device: { ...sampleDevice, name: "Ann'sphone" } };
     expect(await lease(command)).toMatchObject({ kind: "drive", saga });
     expect(await lease({ ...command, device: sampleDevice })).toMatchObject({ kind: "drive", saga });
+    const leased = await lease(command);
+    const { accountId } = leased.kind === "drive" ? leased.saga : expect.unreachable();
+    const deviceAttributes = { name: null, more: ["x"] };
+    await prisma.signUp.updateMany({ where: { accountId }, data: { deviceAttributes } });
+    expect(await lease(command)).toMatchObject({ kind: "drive", saga: { device: { name: "", more: "" } } });
+  });
+
+  it("a mark that is not the last one is written once, together with others", async () => {
+    const leased = await Promise.all(times(4, () => lease(commandOf(person()))));
+    const sagas = leased.map((each) => (each.kind === "drive" ? each.saga : expect.unreachable()));
+    const alone: unknown[] = [];
+    const counting: typeof postgres = {
+      ...postgres,
+      execute: (statement) => {
+        alone.push(statement);
+        return postgres.execute(statement);
+      },
+    };
+    const counted = postgresSignUpStore(prisma, counting);
+    await Promise.all(sagas.map((saga) => counted.mark(saga, ["RegisterKey", "RegisterDevice"], now)));
+    expect(alone).toEqual([]);
+    await Promise.all(sagas.map((saga) => counted.mark(saga, ["DeployAccount"], now)));
+    await Promise.all(sagas.map((saga) => counted.mark(saga, SIGN_UP_STEPS, now)));
+    expect(alone).toEqual([]);
+    for (const { accountId } of sagas) expect(await eventsOf(accountId, "sign-up-completed")).toBe(1);
   });
 
   it("unfinished ones are counted by their state, until they are done or given up", async () => {

@@ -26,22 +26,23 @@ const STEP_COLUMNS = {
 /** A sign-up without its end. */
 export type SagaRow = Omit<SignUpRow, "completedAt">;
 
-/** Sign-ups of version 0.1 accepted control characters, which the device service refuses. */
-const withoutControls = (device: DeviceAttributes): DeviceAttributes => {
-  const cleaned = Object.entries(device).map(([name, text]) => [name, text.replace(/\p{Cc}/gu, "")]);
-  return Object.fromEntries(cleaned);
-};
+/** Sign-ups of version 0.1 accepted control characters, which key and device refuse. */
+const cleaned = (text: unknown) => (typeof text === "string" ? text.replace(/\p{Cc}/gu, "") : "");
+const cleanedDevice = (device: unknown) =>
+  Object.fromEntries(
+    Object.entries(device ?? {}).map(([name, text]) => [name, cleaned(text)]),
+  ) as unknown as DeviceAttributes;
 
 export function toSaga(row: SagaRow): SignUpSaga {
   const steps = Object.entries(STEP_COLUMNS) as [SignUpStep, (typeof STEP_COLUMNS)[SignUpStep]][];
   return {
     accountId: row.accountId,
     chainName: row.chainName,
-    app: { appId: row.appId, appName: row.appName },
+    app: { appId: row.appId, appName: cleaned(row.appName) },
     userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
     accountKey: toKey(row.accountKeyAlgorithm, row.accountKey),
     deviceKey: toKey(row.deviceKeyAlgorithm, row.deviceKey),
-    device: withoutControls(row.deviceAttributes as unknown as DeviceAttributes),
+    device: cleanedDevice(row.deviceAttributes),
     deviceId: row.deviceId,
     sessionId: row.sessionId ?? undefined,
     profileImageUrl: row.profileImageUrl,

@@ -14,7 +14,7 @@ export interface RegisterKeyOptions {
   store: KeyStore;
   clock: Clock;
   newId: NewId;
-  /** The most active user keys of one account. */
+  /** The most active user keys of one account on one chain. */
   maxUserKeys: number;
 }
 
