@@ -26,7 +26,7 @@ const STEP_COLUMNS = {
 /** A sign-up without its end. */
 export type SagaRow = Omit<SignUpRow, "completedAt">;
 
-/** Sign-ups of version 0.1 accepted control characters, which key and device refuse. */
+/** Removes control characters: sign-ups of version 0.1 accepted them, and key and device refuse them. */
 const cleaned = (text: unknown) => (typeof text === "string" ? text.replace(/\p{Cc}/gu, "") : "");
 const cleanedDevice = (device: unknown) =>
   Object.fromEntries(
