@@ -37,51 +37,58 @@ it("waitForSeal ends as soon as the caller's signal aborts", async () => {
   await expect(sealed).rejects.toThrow("enough");
 });
 
+const KEY_ADDED = "flow.AccountKeyAdded";
+const EVM_CREATED = "A.01.EVM.Created";
+const payload = btoa(JSON.stringify({ type: "Event", value: { id: "some", fields: [] } }));
+const eventOf = (type: string, index: string | undefined) => ({
+  type,
+  transaction_id: "cd".repeat(32),
+  event_index: index,
+  payload,
+});
+const inBlock = (events?: unknown[]) => Response.json([{ block_height: "7", events }]);
+
 it("transactionResult asks for events of some types by the block, and only once it is sealed", async () => {
   const id = "cd".repeat(32);
-  const payload = btoa(JSON.stringify({ type: "Event", value: { id: "flow.AccountKeyAdded", fields: [] } }));
-  const event = (transaction: string) => ({
-    type: "flow.AccountKeyAdded",
-    transaction_id: transaction,
-    event_index: "3",
-    payload,
-  });
   // Another transaction of the block has events of the type as well.
-  const blocks = [{ block_height: "7", events: [event("ef".repeat(32)), event(id)] }];
-  const answers = [result("Executed"), result("Sealed"), Response.json(blocks)];
+  const others = { ...eventOf(KEY_ADDED, "4"), transaction_id: "ef".repeat(32) };
+  const keys = inBlock([others, eventOf(KEY_ADDED, "3"), eventOf(KEY_ADDED, "7")]);
+  const evm = inBlock([eventOf(EVM_CREATED, "5"), eventOf(EVM_CREATED, "9")]);
+  const answers = [result("Executed"), result("Sealed"), keys, evm];
   const asked: string[] = [];
   const fetch = async (url: unknown) => {
     asked.push(String(url).replace("http://node.test/v1/", ""));
     return answers.shift() as Response;
   };
   const access = createAccessApi({ baseUrl: "http://node.test", fetch });
-  const read = () => access.transactionResult(id, undefined, ["flow.AccountKeyAdded"]);
+  const read = () => access.transactionResult(id, undefined, [KEY_ADDED, EVM_CREATED]);
   expect(await read()).toMatchObject({ status: "Executed", events: [] });
-  expect(await read()).toMatchObject({ status: "Sealed", events: [{ transactionId: id, index: 3 }] });
+  const events = [3, 5, 7, 9].map((index) => ({ transactionId: id, index }));
+  expect(await read()).toMatchObject({ status: "Sealed", events });
   const status = `transaction_results/${id}?select=block_id,status,status_code,error_message`;
-  const block = "ab".repeat(32);
-  expect(asked).toEqual([status, status, `events?type=flow.AccountKeyAdded&block_ids=${block}`]);
+  const ofBlock = [KEY_ADDED, EVM_CREATED].map((type) => `events?type=${type}&block_ids=${"ab".repeat(32)}`);
+  expect(asked).toEqual([status, status, ...ofBlock]);
 });
 
 it.each([
   ["has no such block", () => new Response("no block", { status: 404 })],
-  ["has none", () => Response.json([{ block_height: "7" }])],
+  ["has none", () => inBlock()],
+  ["has those of one type only", (type: string) => inBlock(type === KEY_ADDED ? [eventOf(type, "1")] : [])],
+  ["does not number them", (type: string) => inBlock([eventOf(type, undefined)])],
   ["does not answer", () => new Response("", { status: 503 })],
 ])("transactionResult reads all events where the node that is asked for some %s", async (_, answer) => {
-  const id = "cd".repeat(32);
   const asked: string[] = [];
-  const payload = btoa(JSON.stringify({ type: "Event", value: { id: "some", fields: [] } }));
-  const event = (type: string) => ({ type, transaction_id: id, event_index: "1", payload });
-  const fetch = async (url: unknown) => {
-    asked.push(String(url));
-    if (String(url).includes("/v1/events")) return answer();
-    if (String(url).includes("select")) return result("Sealed");
-    return result("Sealed", { events: [event("other"), event("flow.AccountKeyAdded")] });
+  const fetch = async (input: unknown) => {
+    const url = new URL(String(input));
+    asked.push(url.pathname);
+    if (url.pathname === "/v1/events") return answer(url.searchParams.get("type")!);
+    if (url.searchParams.has("select")) return result("Sealed");
+    return result("Sealed", { events: [eventOf("other", "1"), eventOf(KEY_ADDED, "2"), eventOf(EVM_CREATED, "3")] });
   };
   const access = createAccessApi({ baseUrl: "http://node.test", fetch });
-  const found = await access.transactionResult(id, undefined, ["flow.AccountKeyAdded"]);
-  expect(found).toMatchObject({ status: "Sealed", events: [{ type: "flow.AccountKeyAdded" }] });
-  expect(asked).toHaveLength(3);
+  const found = await access.transactionResult("cd".repeat(32), undefined, [KEY_ADDED, EVM_CREATED]);
+  expect(found?.events.map(({ type }) => type)).toEqual([KEY_ADDED, EVM_CREATED]);
+  expect(asked).toHaveLength(4);
 });
 
 it("transactionResult asks for no events of a transaction that failed", async () => {
@@ -91,7 +98,7 @@ it("transactionResult asks for no events of a transaction that failed", async ()
     return result("Sealed", { status_code: 1, error_message: "no" });
   };
   const access = createAccessApi({ baseUrl: "http://node.test", fetch });
-  const found = await access.transactionResult("cd".repeat(32), undefined, ["flow.AccountKeyAdded"]);
+  const found = await access.transactionResult("cd".repeat(32), undefined, [KEY_ADDED]);
   expect(found).toMatchObject({ errorMessage: "no", events: [] });
   expect(asked).toBe(1);
 });

@@ -251,9 +251,10 @@ export function createAccessApi({
       if (result?.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") return result;
       const inBlock = (type: string) => events(type, `block_ids=${result.blockId}`, signal);
       const found = await Promise.all(eventTypes.map(inBlock)).catch(() => []);
-      const own = found.flat().filter(({ transactionId }) => transactionId === id);
-      if (own.length > 0)
-        return { ...result, events: own.toSorted((one, other) => (one.index ?? 0) - (other.index ?? 0)) };
+      const own = found.map((ofType) => ofType.filter(({ transactionId }) => transactionId === id));
+      const isWhole = own.length > 0 && own.every((ofType) => ofType.length > 0);
+      if (isWhole && own.flat().every(({ index }) => index !== undefined))
+        return { ...result, events: own.flat().toSorted((one, other) => one.index! - other.index!) };
       // A node that was asked for the events may lag behind the one that was asked before.
       const whole = await read("");
       return whole && { ...whole, events: whole.events.filter(({ type }) => eventTypes.includes(type)) };

@@ -3,26 +3,24 @@ import {
   type AccessApi,
   AccessApiError,
   addedKeys,
-  type ChainEvent,
   cadenceAddress,
   cadenceArray,
   createAccountsScript,
   encodeCadence,
   evmAddressesScript,
-  HASH_ALGORITHM,
   hybridCustodyParentsScript,
   INBOX_PARENTS_SCRIPT,
-  KEY_ROLES,
   revokedKeys,
 } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
 import type { ParentChain } from "../domain/accounts/link-parent.ts";
 import type { SettlementChain } from "../domain/budgets/settle-budgets.ts";
 import type { KeyWatchChain } from "../domain/chain-watch/watch-keys.ts";
-import type { Chain, DeployedAccount } from "../domain/creations/chain.ts";
+import type { Chain } from "../domain/creations/chain.ts";
 import type { KeyAdditionChain } from "../domain/key-additions/key-addition.ts";
 import type { ObservedChain } from "../domain/ports.ts";
 import { accountEventOf } from "./account-events.ts";
+import { deployedAccounts, evmAddressOf } from "./deployed-accounts.ts";
 import { paidTransactions } from "./fee-events.ts";
 
 /** A reference block may be 600 blocks old; the margin is for a node that lags behind. */
@@ -32,18 +30,23 @@ const KEY_ADDED = "flow.AccountKeyAdded";
 /** FVM error 1007: the sequence number is not the key's. */
 const WRONG_SEQUENCE = /error code:? ?1007/i;
 
-const deployedAccounts = (events: readonly ChainEvent[]): DeployedAccount[] =>
-  addedKeys(events)
-    .filter((key) => key.keyIndex === KEY_ROLES.server.initialIndex && key.hashAlgorithm === HASH_ALGORITHM.SHA3_256)
-    .map(({ address, publicKey, keyIndex }) => ({ address, serverKey: publicKey, serverKeyIndex: keyIndex }));
+/** Accounts that are known by their address only, as a restore reads them. */
+export interface EvmChain {
+  /** The EVM address of each account, 0x and 40 hex digits. */
+  evmAddresses(addresses: readonly string[], signal: AbortSignal): Promise<string[]>;
+}
 
 /** Reaches a Flow network through the Access API. */
 export function createFlowChain(
   network: Network,
   access: AccessApi,
-): Chain & KeyAdditionChain & KeyWatchChain & ObservedChain & ParentChain & SettlementChain {
+): Chain & EvmChain & KeyAdditionChain & KeyWatchChain & ObservedChain & ParentChain & SettlementChain {
   const { chainName, evmChainId, creator, evmContract, paymaster, hybridCustody, hybridCustodySetUp } = network;
   const parentsScript = hybridCustody ? hybridCustodyParentsScript(hybridCustody) : INBOX_PARENTS_SCRIPT;
+  const evmCreated = `A.${evmContract}.EVM.CadenceOwnedAccountCreated`;
+  /** The result of a creation, with the events that name its accounts. */
+  const creationResult = (id: string, signal: AbortSignal) =>
+    access.transactionResult(id, signal, [KEY_ADDED, evmCreated]);
   return {
     chainName,
     evmChainId,
@@ -59,14 +62,14 @@ export function createFlowChain(
     submit: async (transaction, signal) => void (await access.submit(transaction, signal)),
 
     async outcome(id, signal) {
-      const result = await access.transactionResult(id, signal, [KEY_ADDED]);
+      const result = await creationResult(id, signal);
       if (!result) return { status: "unknown" };
       if (result.status === "Expired") return { status: "expired" };
       if (result.status !== "Sealed") return { status: "pending" };
       const { statusCode, errorMessage: cause } = result;
       if (statusCode !== 0 || cause !== "")
         return { status: "failed", cause, wrongSequence: WRONG_SEQUENCE.test(cause) };
-      return { status: "sealed", accounts: deployedAccounts(result.events) };
+      return { status: "sealed", accounts: deployedAccounts(result.events, evmCreated) };
     },
 
     async findDeployed({ serverKeys, transaction }, from, to, signal) {
@@ -76,10 +79,11 @@ export function createFlowChain(
         const end = start + EVENT_BLOCKS - 1n;
         const events = await access.events(KEY_ADDED, start, end < to ? end : to, signal);
         for (const id of new Set(events.map(({ transactionId }) => transactionId))) {
-          const created = deployedAccounts(events.filter(({ transactionId }) => transactionId === id));
-          const own = created.filter(({ serverKey }) => serverKeys.includes(serverKey));
+          const keys = addedKeys(events.filter(({ transactionId }) => transactionId === id));
           // A sequence number is used once.
-          if (own.length > 0 && (await isTwin(id))) return own;
+          if (!keys.some(({ publicKey }) => serverKeys.includes(publicKey)) || !(await isTwin(id))) continue;
+          const created = deployedAccounts((await creationResult(id, signal))?.events ?? [], evmCreated);
+          return created.filter(({ serverKey }) => serverKeys.includes(serverKey));
         }
       }
       return [];
@@ -91,11 +95,7 @@ export function createFlowChain(
         | string
         | null
       )[];
-      return addresses.map((address, i) => {
-        const evm = found[i]?.toLowerCase().replace(/^0x/, "");
-        if (!evm || !/^[0-9a-f]{40}$/.test(evm)) throw new Error(`account 0x${address} shows no EVM address`);
-        return `0x${evm}`;
-      });
+      return addresses.map((address, i) => evmAddressOf(found[i], address));
     },
 
     blockHeight: async (id, signal) => (await access.block(id, signal))?.height,

@@ -12,6 +12,8 @@ export type Outcome =
 export interface DeployedAccount {
   /** 16 hex digits. */
   readonly address: string;
+  /** 0x and 40 hex digits. */
+  readonly evmAddress: string;
   /** 128 hex digits. */
   readonly serverKey: string;
   readonly serverKeyIndex: number;
@@ -43,7 +45,5 @@ export interface Chain {
     to: bigint,
     signal: AbortSignal,
   ): Promise<DeployedAccount[]>;
-  /** The EVM address of each account, 0x and 40 hex digits. */
-  evmAddresses(addresses: readonly string[], signal: AbortSignal): Promise<string[]>;
   transactionUrl(id: string): string;
 }

@@ -12,7 +12,10 @@ const serverKeys = ids.map(() => generateKeyPair().publicKey);
 const deployed = (): DeployedAccount[] =>
   // Not in the order of the accounts: only the key identifies each account.
   serverKeys
-    .map(({ publicKey }, i) => ({ address: `000000000000000${i}`, serverKey: publicKey, serverKeyIndex: 0 }))
+    .map(({ publicKey }, i) => {
+      const address = `000000000000000${i}`;
+      return { address, evmAddress: `0x${address}`, serverKey: publicKey, serverKeyIndex: 0 };
+    })
     .reverse();
 
 const creation = (change: Partial<Creation> = {}): Creation => ({
@@ -79,7 +82,6 @@ async function play(script: Script, start: Creation = creation()) {
     },
     outcome: async () => next(outcomes),
     findDeployed: async () => script.found ?? [],
-    evmAddresses: async (addresses) => addresses.map((address) => `0x${address}`),
     transactionUrl: () => "",
   };
   const signer: CreationSigner = {

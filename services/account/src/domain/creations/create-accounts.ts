@@ -78,24 +78,14 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     chain: Chain,
     { serverKeys, serverKeyVersion, transaction }: SignedCreation,
     deployed: readonly DeployedAccount[],
-    signal: AbortSignal,
   ) {
     const byKey = new Map(deployed.map((account) => [account.serverKey, account]));
-    const found = creation.accountIds.map((accountId, i) => {
+    const created = creation.accountIds.map((accountId, i): CreatedAccount => {
       const account = byKey.get(serverKeys[i]!);
       if (!account) throw new Error(`creation ${creation.id}: no account with the server key of ${accountId}`);
-      return { accountId, ...account };
+      const { address, evmAddress, serverKeyIndex } = account;
+      return { accountId, address, evmAddress, serverKeyIndex };
     });
-    const evm = await chain.evmAddresses(
-      found.map(({ address }) => address),
-      signal,
-    );
-    const created: CreatedAccount[] = found.map(({ accountId, address, serverKeyIndex }, i) => ({
-      accountId,
-      address,
-      serverKeyIndex,
-      evmAddress: evm[i]!,
-    }));
     const { chainName } = chain;
     const bind = () =>
       Promise.all(created.map((account) => signer.bindAddress({ ...account, chainName, serverKeyVersion })));
@@ -131,7 +121,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       return false;
     }
     const deployed = await chain.findDeployed(signed, signed.referenceHeight, height, signal);
-    if (deployed.length === creation.accountIds.length) await finish(creation, chain, signed, deployed, signal);
+    if (deployed.length === creation.accountIds.length) await finish(creation, chain, signed, deployed);
     else await fail(creation, "the sequence number was consumed without the accounts", true);
     return true;
   }
@@ -150,7 +140,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       signal.throwIfAborted();
       const outcome = await chain.outcome(signed.transactionId, signal);
       if (outcome.status === "sealed") {
-        await finish(creation, chain, signed, outcome.accounts, signal);
+        await finish(creation, chain, signed, outcome.accounts);
         return true;
       }
       if (outcome.status === "failed") {
