@@ -89,7 +89,7 @@ export interface AccessApi {
   transaction(id: string, signal?: AbortSignal): Promise<ChainTransaction>;
   /**
    * The result, or undefined while the node does not know the id. With `eventTypes` it has events of these
-   * types only, and none before it is sealed: all events of a large transaction are half a megabyte.
+   * types only, and none before it is sealed: all events of a large transaction are over a megabyte.
    * @example
    * const status = (await access.transactionResult(transactionId(transaction)))?.status ?? "Unknown";
    */
