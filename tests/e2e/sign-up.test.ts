@@ -42,6 +42,17 @@ describe("sign-up", () => {
     expect(await client.me()).toEqual(signedUp.account);
   });
 
+  it("gives each of the accounts that are created together its own EVM address", async () => {
+    const signUp = async () => newPhone().client.signUp({ login: await logIn(newEmail()), chainName });
+    const signedUp = await Promise.all(Array.from({ length: 8 }, signUp));
+    const shown = signedUp.map(({ account }) => account.addresses.map(({ address }) => address));
+    const onChain = await access.executeScript(evmAddressesScript("f8d6e0586b0a20c7"), [
+      encodeCadence(cadenceArray(shown.map(([address]) => cadenceAddress(address!.slice(2))))),
+    ]);
+    expect(shown.map(([, evm]) => evm)).toEqual((onChain as string[]).map((entry) => `0x${entry}`));
+    expect(new Set(signedUp.map(({ transaction }) => transaction?.id)).size).toBeLessThan(8);
+  });
+
   it("takes texts of 256 characters, each of which may be two units of UTF-16; not of 257", async () => {
     const { client } = newPhone();
     const signUp = async (name: string, osName = "iOS") =>

@@ -89,7 +89,8 @@ export interface AccessApi {
   transaction(id: string, signal?: AbortSignal): Promise<ChainTransaction>;
   /**
    * The result, or undefined while the node does not know the id. With `eventTypes` it has events of these
-   * types only, and none before it is sealed: all events of a large transaction are over a megabyte.
+   * types only, each of which the transaction must emit, and before the seal it may have none: all events of
+   * a large transaction are over a megabyte.
    * @example
    * const status = (await access.transactionResult(transactionId(transaction)))?.status ?? "Unknown";
    */
@@ -252,9 +253,8 @@ export function createAccessApi({
       const inBlock = (type: string) => events(type, `block_ids=${result.blockId}`, signal);
       const found = await Promise.all(eventTypes.map(inBlock)).catch(() => []);
       const own = found.map((ofType) => ofType.filter(({ transactionId }) => transactionId === id));
-      const isWhole = own.length > 0 && own.every((ofType) => ofType.length > 0);
-      if (isWhole && own.flat().every(({ index }) => index !== undefined))
-        return { ...result, events: own.flat().toSorted((one, other) => one.index! - other.index!) };
+      if (own.length > 0 && own.every((ofType) => ofType.length > 0))
+        return { ...result, events: own.flat().toSorted((one, other) => (one.index ?? 0) - (other.index ?? 0)) };
       // A node that was asked for the events may lag behind the one that was asked before.
       const whole = await read("");
       return whole && { ...whole, events: whole.events.filter(({ type }) => eventTypes.includes(type)) };

@@ -38,17 +38,15 @@ const account = (i: number) => ({
 it("gives each account the EVM address that was made after its keys and before the next one's", () => {
   const events = [1, 2, 3].flatMap((i) => [serverKeyAdded(i), userKeyAdded(i), evmCreated(evmAddress(i))]);
   expect(deployedAccounts(events, EVM_CREATED)).toEqual([1, 2, 3].map(account));
+  // As a node gives them that is asked for one type after the other.
+  const byType = events.map((event, index) => ({ ...event, index })).toSorted((a, b) => a.type.localeCompare(b.type));
+  expect(deployedAccounts(byType, EVM_CREATED)).toEqual([1, 2, 3].map(account));
 });
 
-it("leaves an account without an EVM address out, and gives its neighbour's to nobody else", () => {
-  const events = [
-    serverKeyAdded(1),
-    userKeyAdded(1),
-    serverKeyAdded(2),
-    evmCreated(evmAddress(2)),
-    evmCreated(evmAddress(3)),
-  ];
-  expect(deployedAccounts(events, EVM_CREATED)).toEqual([account(2)]);
+it("refuses events of which one is missing: an account never gets the EVM address of another one", () => {
+  const events = [1, 2, 3].flatMap((i) => [serverKeyAdded(i), evmCreated(evmAddress(i))]);
+  for (const i of events.keys())
+    expect(() => deployedAccounts(events.toSpliced(i, 1), EVM_CREATED)).toThrow("incomplete");
 });
 
 it.each([

@@ -2,20 +2,25 @@ import { addedKeys, type ChainEvent, HASH_ALGORITHM, KEY_ROLES } from "@counters
 import type { DeployedAccount } from "../domain/creations/chain.ts";
 
 /**
- * Returns the accounts that a creation made, from its events in their order. The script makes one account
- * after the other: first its keys, then its EVM address, whose event has the type `evmCreated`.
+ * Returns the accounts that a creation made. Its script makes one account after the other: first its keys,
+ * then its EVM address, whose event has the type `evmCreated`. Throws where one of these events is missing.
  */
 export function deployedAccounts(events: readonly ChainEvent[], evmCreated: string): DeployedAccount[] {
   const accounts: DeployedAccount[] = [];
+  const incomplete = () => new Error("the events of a creation are incomplete");
   let keyed: Omit<DeployedAccount, "evmAddress"> | undefined;
-  for (const event of events) {
+  for (const event of events.toSorted((one, other) => (one.index ?? 0) - (other.index ?? 0))) {
     const [key] = addedKeys([event]);
-    if (key?.keyIndex === KEY_ROLES.server.initialIndex && key.hashAlgorithm === HASH_ALGORITHM.SHA3_256)
+    if (key?.keyIndex === KEY_ROLES.server.initialIndex && key.hashAlgorithm === HASH_ALGORITHM.SHA3_256) {
+      if (keyed) throw incomplete();
       keyed = { address: key.address, serverKey: key.publicKey, serverKeyIndex: key.keyIndex };
-    if (event.type !== evmCreated || !keyed) continue;
+    }
+    if (event.type !== evmCreated) continue;
+    if (!keyed) throw incomplete();
     accounts.push({ ...keyed, evmAddress: evmAddressOf(event.fields.address, keyed.address) });
     keyed = undefined;
   }
+  if (keyed) throw incomplete();
   return accounts;
 }
 

@@ -1,21 +1,23 @@
-import type { AccessApi, ChainEvent } from "@countersign/flow";
+import type { AccessApi, ChainEvent, ChainTransaction } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import type { Network } from "@countersign/settings";
 import { expect, it } from "vitest";
 import { createFlowChain } from "./flow.ts";
 
 const creator = "e03daebed8ca0615";
+const evmContract = "f8d6e0586b0a20c7";
 const [ours, others, proposalKey] = [
   "aa".repeat(32),
   "bb".repeat(32),
   { address: creator, keyId: 2, sequenceNumber: 7n },
 ];
 const serverKeys = [generateKeyPair(), generateKeyPair()].map(({ publicKey }) => publicKey.publicKey);
+const { signal } = new AbortController();
 
-const keyAdded = (transactionId: string, address: string, serverKey: string): ChainEvent => ({
+const keyAdded = (transactionId: string, address: string, serverKey: string, index: number): ChainEvent => ({
   type: "flow.AccountKeyAdded",
   transactionId,
-  index: 0,
+  index,
   fields: {
     address: `0x${address}`,
     publicKey: { publicKey: [...Buffer.from(serverKey, "hex")].map(String), signatureAlgorithm: { rawValue: "1" } },
@@ -24,41 +26,67 @@ const keyAdded = (transactionId: string, address: string, serverKey: string): Ch
     keyIndex: "0",
   },
 });
-
-const evmContract = "f8d6e0586b0a20c7";
-const evmOf = (i: number) => `0${i}`.repeat(20);
-const evmCreated = (i: number): ChainEvent => ({
+const evmCreated = (transactionId: string, evmAddress: string, index: number): ChainEvent => ({
   type: `A.${evmContract}.EVM.CadenceOwnedAccountCreated`,
-  transactionId: ours,
-  fields: { address: evmOf(i), uuid: String(i) },
+  transactionId,
+  index,
+  fields: { address: evmAddress, uuid: String(index) },
 });
 
-it("finds the accounts of a creation's own transaction, not another one with the same server keys", async () => {
-  const events = [
-    ...serverKeys.map((key, i) => keyAdded(others, `01${i}`.padEnd(16, "0"), key)),
-    ...serverKeys.map((key, i) => keyAdded(ours, `02${i}`.padEnd(16, "0"), key)),
-    keyAdded(ours, "03".padEnd(16, "0"), generateKeyPair().publicKey.publicKey),
-  ];
+/** The accounts that a transaction creates with the server keys, and their events. */
+function creation(transactionId: string, first: string) {
+  const accounts = serverKeys.map((serverKey, i) => ({
+    address: `${first}${i}`.repeat(8),
+    serverKey,
+    serverKeyIndex: 0,
+    evmAddress: `0x${`${first}${i}`.repeat(20)}`,
+  }));
+  const events = accounts.flatMap(({ address, serverKey, evmAddress }, i) => [
+    keyAdded(transactionId, address, serverKey, 2 * i),
+    evmCreated(transactionId, evmAddress.slice(2), 2 * i + 1),
+  ]);
+  return { accounts, events };
+}
+
+const chainOn = (access: Partial<AccessApi>) => {
+  const network = { chainName: "flow", creator: { address: creator }, paymaster: { address: creator }, evmContract };
+  return createFlowChain(network as unknown as Network, access as AccessApi);
+};
+
+/** Looks for a creation in a block with these events, two transactions of which created its accounts. */
+function findIn(events: readonly ChainEvent[], sequenceNumber = 7n) {
   const proposalKeys = new Map([
-    [ours, proposalKey],
+    [ours, { ...proposalKey, sequenceNumber }],
     [others, { ...proposalKey, address: "1cf0e2f2f7154500" }],
   ]);
-  const inResult = events.filter(({ transactionId }) => transactionId === ours);
-  const access = {
-    events: async () => events,
-    transaction: async (id: string) => ({ proposalKey: proposalKeys.get(id) }),
-    transactionResult: async () => ({ events: inResult.flatMap((event, i) => [event, evmCreated(i)]) }),
-  } as unknown as AccessApi;
-  const network = { chainName: "flow", creator: { address: creator }, paymaster: { address: creator }, evmContract };
-  const chain = createFlowChain(network as unknown as Network, access);
-  const find = () =>
-    chain.findDeployed({ serverKeys, transaction: { proposalKey } }, 1n, 100n, new AbortController().signal);
-  expect(await find()).toEqual(
-    serverKeys.map((serverKey, i) => {
-      const address = `02${i}`.padEnd(16, "0");
-      return { address, serverKey, serverKeyIndex: 0, evmAddress: `0x${evmOf(i)}` };
-    }),
-  );
-  proposalKeys.set(ours, { ...proposalKey, sequenceNumber: 8n });
-  expect(await find()).toEqual([]);
+  const chain = chainOn({
+    events: async (type) => events.filter((event) => event.type === type),
+    transaction: async (id) => ({ proposalKey: proposalKeys.get(id) }) as unknown as ChainTransaction,
+  });
+  return chain.findDeployed({ serverKeys, transaction: { proposalKey } }, 1n, 100n, signal);
+}
+
+it("finds the accounts of a creation's own transaction, not another one with the same server keys", async () => {
+  const own = creation(ours, "2");
+  const events = [...creation(others, "1").events, ...own.events];
+  expect(await findIn(events)).toEqual(own.accounts);
+  expect(await findIn(events, 8n)).toEqual([]);
+});
+
+it("does not take a creation for none of which some events are missing", async () => {
+  const { events } = creation(ours, "2");
+  for (const missing of [1, 2, 3]) await expect(findIn(events.toSpliced(missing, 1))).rejects.toThrow("incomplete");
+});
+
+it("shows the accounts of a sealed creation with the EVM addresses that its events name", async () => {
+  const { accounts, events } = creation(ours, "2");
+  const asked: unknown[] = [];
+  const chain = chainOn({
+    async transactionResult(id, _, types) {
+      asked.push(id, types);
+      return { status: "Sealed", statusCode: 0, errorMessage: "", blockId: "", events };
+    },
+  });
+  expect(await chain.outcome(ours, signal)).toEqual({ status: "sealed", accounts });
+  expect(asked).toEqual([ours, ["flow.AccountKeyAdded", `A.${evmContract}.EVM.CadenceOwnedAccountCreated`]]);
 });

@@ -31,7 +31,7 @@ const KEY_ADDED = "flow.AccountKeyAdded";
 const WRONG_SEQUENCE = /error code:? ?1007/i;
 
 /** Accounts that are known by their address only, as a restore reads them. */
-export interface EvmChain {
+interface EvmChain {
   /** The EVM address of each account, 0x and 40 hex digits. */
   evmAddresses(addresses: readonly string[], signal: AbortSignal): Promise<string[]>;
 }
@@ -44,9 +44,6 @@ export function createFlowChain(
   const { chainName, evmChainId, creator, evmContract, paymaster, hybridCustody, hybridCustodySetUp } = network;
   const parentsScript = hybridCustody ? hybridCustodyParentsScript(hybridCustody) : INBOX_PARENTS_SCRIPT;
   const evmCreated = `A.${evmContract}.EVM.CadenceOwnedAccountCreated`;
-  /** The result of a creation, with the events that name its accounts. */
-  const creationResult = (id: string, signal: AbortSignal) =>
-    access.transactionResult(id, signal, [KEY_ADDED, evmCreated]);
   return {
     chainName,
     evmChainId,
@@ -62,7 +59,7 @@ export function createFlowChain(
     submit: async (transaction, signal) => void (await access.submit(transaction, signal)),
 
     async outcome(id, signal) {
-      const result = await creationResult(id, signal);
+      const result = await access.transactionResult(id, signal, [KEY_ADDED, evmCreated]);
       if (!result) return { status: "unknown" };
       if (result.status === "Expired") return { status: "expired" };
       if (result.status !== "Sealed") return { status: "pending" };
@@ -77,13 +74,14 @@ export function createFlowChain(
         isDeepStrictEqual((await access.transaction(id, signal)).proposalKey, transaction.proposalKey);
       for (let start = from; start <= to; start += EVENT_BLOCKS) {
         const end = start + EVENT_BLOCKS - 1n;
-        const events = await access.events(KEY_ADDED, start, end < to ? end : to, signal);
-        for (const id of new Set(events.map(({ transactionId }) => transactionId))) {
-          const keys = addedKeys(events.filter(({ transactionId }) => transactionId === id));
+        const inRange = (type: string) => access.events(type, start, end < to ? end : to, signal);
+        const [added, addresses] = await Promise.all([inRange(KEY_ADDED), inRange(evmCreated)]);
+        const own = added.filter((event) => addedKeys([event]).some(({ publicKey }) => serverKeys.includes(publicKey)));
+        for (const id of new Set(own.map(({ transactionId }) => transactionId))) {
           // A sequence number is used once.
-          if (!keys.some(({ publicKey }) => serverKeys.includes(publicKey)) || !(await isTwin(id))) continue;
-          const created = deployedAccounts((await creationResult(id, signal))?.events ?? [], evmCreated);
-          return created.filter(({ serverKey }) => serverKeys.includes(serverKey));
+          if (!(await isTwin(id))) continue;
+          const events = [...added, ...addresses].filter(({ transactionId }) => transactionId === id);
+          return deployedAccounts(events, evmCreated);
         }
       }
       return [];

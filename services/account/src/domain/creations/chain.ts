@@ -35,9 +35,9 @@ export interface Chain {
   submit(transaction: FlowTransaction, signal: AbortSignal): Promise<void>;
   outcome(transactionId: string, signal: AbortSignal): Promise<Outcome>;
   /**
-   * Returns the accounts with these server keys that a transaction with this proposal key and sequence number
-   * created in the blocks from `from` to `to`. Server keys are public once a creation is submitted: anyone
-   * may create an account with one.
+   * Returns the accounts that a transaction with this proposal key and sequence number, and these server
+   * keys, created in the blocks from `from` to `to`; none where there is no such transaction. Server keys are
+   * public once a creation is submitted: anyone may create an account with one.
    */
   findDeployed(
     creation: { serverKeys: readonly string[]; transaction: Pick<FlowTransaction, "proposalKey"> },

@@ -224,6 +224,20 @@ describe("a creation", () => {
     expect(sealed?.map(({ accountId }) => accountId)).toEqual(ids);
   });
 
+  it("whose twin came first, so that its own sequence number is wrong, is found by its effect", async () => {
+    const failed: Outcome = { status: "failed", cause: "[Error Code: 1007]", wrongSequence: true };
+    const { log, sealed } = await play({ outcomes: [failed], found: deployed() });
+    expect(log).toEqual(["sign", "commit", "submit", "sealed"]);
+    expect(sealed?.map(({ accountId }) => accountId)).toEqual(ids);
+  });
+
+  it("whose twin shows some of the accounts only is not made a second time", async () => {
+    const found = deployed().slice(1);
+    await expect(play({ outcomes: [unknown], heights: [900n], found }, signedLongAgo)).rejects.toThrow(
+      "no account with the server key",
+    );
+  });
+
   it("whose sequence number went without the accounts is queued again as it was", async () => {
     const { log, plan } = await play({ outcomes: [unknown], heights: [900n], found: [] }, signedLongAgo);
     expect(log).toEqual(["failed"]);

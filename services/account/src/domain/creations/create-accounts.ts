@@ -72,7 +72,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     };
   }
 
-  /** Assigns addresses to accounts by server key, never by the order of events. */
+  /** Assigns addresses to accounts by server key, never by the order of the accounts. */
   async function finish(
     creation: Creation,
     chain: Chain,
@@ -105,6 +105,22 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     );
 
   /**
+   * Ends a creation whose sequence number was consumed: by a twin of its transaction with another id, or by
+   * another transaction.
+   */
+  async function settleConsumed(
+    creation: Creation,
+    chain: Chain,
+    signed: SignedCreation,
+    cause: string,
+    { height, signal }: { height: bigint; signal: AbortSignal },
+  ): Promise<void> {
+    const deployed = await chain.findDeployed(signed, signed.referenceHeight, height, signal);
+    if (deployed.length > 0) await finish(creation, chain, signed, deployed);
+    else await fail(creation, cause, true);
+  }
+
+  /**
    * Resolves bytes that are too old to execute: by a twin that executed, or a replacement. Returns whether it
    * is final.
    */
@@ -120,9 +136,8 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       held(await store.replace(creation.id, owner));
       return false;
     }
-    const deployed = await chain.findDeployed(signed, signed.referenceHeight, height, signal);
-    if (deployed.length === creation.accountIds.length) await finish(creation, chain, signed, deployed);
-    else await fail(creation, "the sequence number was consumed without the accounts", true);
+    const cause = "the sequence number was consumed without the accounts";
+    await settleConsumed(creation, chain, signed, cause, { height, signal });
     return true;
   }
 
@@ -144,7 +159,12 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
         return true;
       }
       if (outcome.status === "failed") {
-        await fail(creation, outcome.cause, outcome.wrongSequence);
+        const { cause, wrongSequence } = outcome;
+        if (!wrongSequence) await fail(creation, cause, false);
+        else {
+          const { height } = await chain.latestBlock(signal);
+          await settleConsumed(creation, chain, signed, cause, { height, signal });
+        }
         return true;
       }
       if (outcome.status === "unknown" || outcome.status === "expired") {

@@ -95,13 +95,13 @@ LOOP
   END IF;
 
   created := m.created;
-  -- There is one live session of a device and app (unique index). It is found by the conflict: the plan of a
-  -- search may use an index in which each end of a session leaves an entry of its former row.
+  -- There is one live session of a device and app (unique index). It is found by the conflict, which always
+  -- uses this index. The plan of a search may use the one of ends, whose dead entries no search removes.
   INSERT INTO session AS live VALUES (s.*)
   ON CONFLICT (account_id, app_id, device_key, device_key_algorithm) WHERE ended_at IS NULL DO UPDATE
     SET ended_at = greatest(EXCLUDED.created_at, live.created_at), ended_cause = 'replaced'
-  RETURNING live.id, live.last_used_at INTO former;
-  IF former.id <> s.id THEN
+  RETURNING live.id, live.last_used_at, live.ended_at INTO former;
+  IF former.ended_at IS NOT NULL THEN
     INSERT INTO session VALUES (s.*);
     created.payload := overlay(created.payload PLACING convert_to(former.id::text, 'UTF8') FROM m.replaced_id_at);
     -- A session whose last access token has expired needs no entry.
