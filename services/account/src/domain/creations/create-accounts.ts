@@ -113,8 +113,9 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     chain: Chain,
     signed: SignedCreation,
     cause: string,
-    { height, signal }: { height: bigint; signal: AbortSignal },
+    signal: AbortSignal,
   ): Promise<void> {
+    const { height } = await chain.latestBlock(signal);
     const deployed = await chain.findDeployed(signed, signed.referenceHeight, height, signal);
     if (deployed.length > 0) await finish(creation, chain, signed, deployed);
     else await fail(creation, cause, true);
@@ -128,7 +129,6 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     creation: Creation,
     chain: Chain,
     signed: SignedCreation,
-    height: bigint,
     signal: AbortSignal,
   ): Promise<boolean> {
     const onChain = await chain.sequenceNumber(creation.keyIndex, signal);
@@ -136,8 +136,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       held(await store.replace(creation.id, owner));
       return false;
     }
-    const cause = "the sequence number was consumed without the accounts";
-    await settleConsumed(creation, chain, signed, cause, { height, signal });
+    await settleConsumed(creation, chain, signed, "the sequence number was consumed without the accounts", signal);
     return true;
   }
 
@@ -160,17 +159,14 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       }
       if (outcome.status === "failed") {
         const { cause, wrongSequence } = outcome;
-        if (!wrongSequence) await fail(creation, cause, false);
-        else {
-          const { height } = await chain.latestBlock(signal);
-          await settleConsumed(creation, chain, signed, cause, { height, signal });
-        }
+        if (wrongSequence) await settleConsumed(creation, chain, signed, cause, signal);
+        else await fail(creation, cause, false);
         return true;
       }
       if (outcome.status === "unknown" || outcome.status === "expired") {
         const { height } = await chain.latestBlock(signal);
         const tooOld = height - signed.referenceHeight > chain.maxReferenceAge;
-        if (tooOld) return settleExpired(creation, chain, signed, height, signal);
+        if (tooOld) return settleExpired(creation, chain, signed, signal);
         if (clock.now().getTime() - submittedAt >= RESUBMIT_MS) {
           await chain.submit(signed.transaction, signal);
           submittedAt = clock.now().getTime();
