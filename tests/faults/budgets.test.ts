@@ -3,7 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProblemError, signTransaction } from "@countersign/client";
-import { createAccessApi, type FlowTransaction, type TransactionPayload } from "@countersign/flow";
+import {
+  addedKeys,
+  createAccessApi,
+  type FlowTransaction,
+  type TransactionPayload,
+  transactionId,
+} from "@countersign/flow";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { query } from "./books.ts";
 import { faultPointsOf } from "./fault-points.ts";
@@ -173,6 +179,29 @@ it("while creation is switched off, sign-ups wait and are retried; once it is on
   expect(await places()).toEqual(waiting.map((place) => ({ ...place, state: "deployed" })));
   expect((await creationVerdicts()).signed).toBe(signedBefore! + creations);
 }, 240_000);
+
+it("an account whose creation has executed under another id is not created a second time", async () => {
+  const signedBefore = (await creationVerdicts()).signed!;
+  const access = createAccessApi({ baseUrl: stack.stack.chains[0]!.accessNode });
+  let other: FlowTransaction | undefined;
+  stack.controller.judge = async ({ point }) => {
+    if (point !== "account/bytes committed" || other) return;
+    const sql = "SELECT transaction FROM creation WHERE state = 'signed'";
+    const [row] = await query<{ transaction: FlowTransaction }>(stack.stack, "account", sql);
+    const { gasLimit, proposalKey, ...rest } = row!.transaction;
+    // The row has integers as text.
+    const sequenceNumber = BigInt(proposalKey.sequenceNumber);
+    other = twin({ ...rest, gasLimit: BigInt(gasLimit), proposalKey: { ...proposalKey, sequenceNumber } });
+    await seal(other);
+  };
+  const one = createPerson(stack.stack, 2);
+  await signUp(one, { idempotent: true });
+  await untilComplete(one);
+  stack.controller.judge = undefined;
+  const made = await access.transactionResult(transactionId(other!));
+  expect(new Set(addedKeys(made!.events).map(({ address }) => address))).toEqual(new Set([one.address]));
+  expect((await creationVerdicts()).signed).toBe(signedBefore + 1);
+}, 120_000);
 
 it("an exhausted budget refuses until the chain shows the real costs, also of a signature that was made twice", async () => {
   const first = await signed(0);
