@@ -90,3 +90,20 @@ it("shows the accounts of a sealed creation with the EVM addresses that its even
   expect(await chain.outcome(ours, signal)).toEqual({ status: "sealed", accounts });
   expect(asked).toEqual([ours, ["flow.AccountKeyAdded", `A.${evmContract}.EVM.CadenceOwnedAccountCreated`]]);
 });
+
+it("does not judge a wrong sequence number before the node knows the block that shows it", async () => {
+  const cause = "[Error Code: 1007] invalid proposal key";
+  const blocks = [undefined, { id: "", height: 107n, time: new Date(0) }];
+  const chain = chainOn({
+    transactionResult: async () => ({
+      status: "Sealed",
+      statusCode: 1,
+      errorMessage: cause,
+      blockId: "cc".repeat(32),
+      events: [],
+    }),
+    block: async () => blocks.shift(),
+  });
+  expect(await chain.outcome(ours, signal)).toEqual({ status: "pending" });
+  expect(await chain.outcome(ours, signal)).toEqual({ status: "failed", cause, wrongSequenceAt: 107n });
+});

@@ -64,9 +64,12 @@ export function createFlowChain(
       if (result.status === "Expired") return { status: "expired" };
       if (result.status !== "Sealed") return { status: "pending" };
       const { statusCode, errorMessage: cause } = result;
-      if (statusCode !== 0 || cause !== "")
-        return { status: "failed", cause, wrongSequence: WRONG_SEQUENCE.test(cause) };
-      return { status: "sealed", accounts: deployedAccounts(result.events, evmCreated) };
+      if (statusCode === 0 && cause === "")
+        return { status: "sealed", accounts: deployedAccounts(result.events, evmCreated) };
+      if (!WRONG_SEQUENCE.test(cause)) return { status: "failed", cause };
+      const block = await access.block(result.blockId, signal);
+      // A node that lags behind does not know the block yet.
+      return block ? { status: "failed", cause, wrongSequenceAt: block.height } : { status: "pending" };
     },
 
     async findDeployed({ serverKeys, transaction }, from, to, signal) {

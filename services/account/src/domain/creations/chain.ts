@@ -5,7 +5,12 @@ export type Outcome =
   | { readonly status: "unknown" }
   | { readonly status: "pending" }
   | { readonly status: "sealed"; readonly accounts: readonly DeployedAccount[] }
-  | { readonly status: "failed"; readonly cause: string; readonly wrongSequence: boolean }
+  | {
+      readonly status: "failed";
+      readonly cause: string;
+      /** The height at which the sequence number was not the key's, where that is the cause. */
+      readonly wrongSequenceAt?: bigint | undefined;
+    }
   | { readonly status: "expired" };
 
 /** An account that a transaction created, known by its server key. */

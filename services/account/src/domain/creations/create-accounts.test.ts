@@ -225,7 +225,7 @@ describe("a creation", () => {
   });
 
   it("whose twin came first, so that its own sequence number is wrong, is found by its effect", async () => {
-    const failed: Outcome = { status: "failed", cause: "[Error Code: 1007]", wrongSequence: true };
+    const failed: Outcome = { status: "failed", cause: "[Error Code: 1007]", wrongSequenceAt: 107n };
     const { log, sealed } = await play({ outcomes: [failed], found: deployed() });
     expect(log).toEqual(["sign", "commit", "submit", "sealed"]);
     expect(sealed?.map(({ accountId }) => accountId)).toEqual(ids);
@@ -246,8 +246,8 @@ describe("a creation", () => {
 
   it("that failed is halved; with a wrong sequence number it is not", async () => {
     const failure = { status: "failed", cause: "bad key" } as const;
-    expect((await play({ outcomes: [{ ...failure, wrongSequence: false }] })).plan).toEqual({ requeueWithLimit: 2 });
-    expect((await play({ outcomes: [{ ...failure, wrongSequence: true }] })).plan).toEqual({ requeueWithLimit: 3 });
+    expect((await play({ outcomes: [failure] })).plan).toEqual({ requeueWithLimit: 2 });
+    expect((await play({ outcomes: [{ ...failure, wrongSequenceAt: 107n }] })).plan).toEqual({ requeueWithLimit: 3 });
   });
 
   it("that the signer refuses is taken apart, and nothing is submitted", async () => {

@@ -105,17 +105,16 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     );
 
   /**
-   * Ends a creation whose sequence number was consumed: by a twin of its transaction with another id, or by
-   * another transaction.
+   * Ends a creation whose sequence number was consumed up to this height: by a twin of its transaction with
+   * another id, or by another transaction.
    */
   async function settleConsumed(
     creation: Creation,
     chain: Chain,
     signed: SignedCreation,
-    cause: string,
+    { cause, height }: { cause: string; height: bigint },
     signal: AbortSignal,
   ): Promise<void> {
-    const { height } = await chain.latestBlock(signal);
     const deployed = await chain.findDeployed(signed, signed.referenceHeight, height, signal);
     if (deployed.length > 0) await finish(creation, chain, signed, deployed);
     else await fail(creation, cause, true);
@@ -129,6 +128,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     creation: Creation,
     chain: Chain,
     signed: SignedCreation,
+    height: bigint,
     signal: AbortSignal,
   ): Promise<boolean> {
     const onChain = await chain.sequenceNumber(creation.keyIndex, signal);
@@ -136,7 +136,8 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       held(await store.replace(creation.id, owner));
       return false;
     }
-    await settleConsumed(creation, chain, signed, "the sequence number was consumed without the accounts", signal);
+    const cause = "the sequence number was consumed without the accounts";
+    await settleConsumed(creation, chain, signed, { cause, height }, signal);
     return true;
   }
 
@@ -158,15 +159,15 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
         return true;
       }
       if (outcome.status === "failed") {
-        const { cause, wrongSequence } = outcome;
-        if (wrongSequence) await settleConsumed(creation, chain, signed, cause, signal);
-        else await fail(creation, cause, false);
+        const { cause, wrongSequenceAt: height } = outcome;
+        if (height === undefined) await fail(creation, cause, false);
+        else await settleConsumed(creation, chain, signed, { cause, height }, signal);
         return true;
       }
       if (outcome.status === "unknown" || outcome.status === "expired") {
         const { height } = await chain.latestBlock(signal);
         const tooOld = height - signed.referenceHeight > chain.maxReferenceAge;
-        if (tooOld) return settleExpired(creation, chain, signed, signal);
+        if (tooOld) return settleExpired(creation, chain, signed, height, signal);
         if (clock.now().getTime() - submittedAt >= RESUBMIT_MS) {
           await chain.submit(signed.transaction, signal);
           submittedAt = clock.now().getTime();
