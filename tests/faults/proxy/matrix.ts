@@ -35,6 +35,9 @@ export const HOPS = [
   "gateway→auth auth.v1.Sessions/SignOut",
 ] as const;
 
+/** The hops whose calls carry the requests of several people. */
+const SHARED_CALLS = /signer\.v1\.Creation\/|key\.v1\.Keys\/FindSignInKeys/;
+
 export type Faults = Record<string, { fault: RpcFault; times?: number }>;
 
 export interface Matrix {
@@ -166,11 +169,11 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
     }
   };
 
-  // A creation's calls are for all sign-ups of its batch, and a fault hits one of them: its cases run one at
-  // a time.
+  // These calls are for everybody of a batch, and a call is struck by one case only: the cases of each run one
+  // at a time.
   const turns = new Map<string, Promise<void>>();
   const inTurn = (each: Case): Promise<void> => {
-    if (!each.hop.includes("signer.v1.Creation/")) return run(each);
+    if (!SHARED_CALLS.test(each.hop)) return run(each);
     const running = (turns.get(each.hop) ?? Promise.resolve()).then(() => run(each));
     turns.set(
       each.hop,
