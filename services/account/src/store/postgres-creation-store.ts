@@ -53,16 +53,18 @@ function membersOf(accountIds: readonly string[], members: readonly Member[]) {
 
 /** Locks a creation that the owner still holds in one of these states. */
 async function lockHeld(tx: Queries, id: string, owner: string, states: readonly CreationState[]) {
-  const [row] = await tx.query<{ chainName: string; transactionId: string }>(sql`
-    SELECT chain_name AS "chainName", transaction_id AS "transactionId" FROM creation
+  const [row] = await tx.query<{ chainName: string; transactionId: string; sequenceNumber: bigint | null }>(sql`
+    SELECT chain_name AS "chainName", transaction_id AS "transactionId", sequence_number AS "sequenceNumber"
+    FROM creation
     WHERE id = ${id}::uuid AND lease_owner = ${owner}::uuid AND state = ANY(${states}) FOR UPDATE`);
   return row;
 }
 
-/** Ends a creation, and frees its proposal key. */
-async function end(tx: Queries, id: string, state: "sealed" | "failed"): Promise<void> {
+/** Ends a creation, and frees its proposal key; `next`: the key's sequence number then, where it is known. */
+async function end(tx: Queries, id: string, state: "sealed" | "failed", next: bigint | null): Promise<void> {
   await tx.execute(sql`UPDATE creation SET state = ${state} WHERE id = ${id}::uuid`);
-  await tx.execute(sql`UPDATE proposal_key SET creation_id = NULL WHERE creation_id = ${id}::uuid`);
+  await tx.execute(sql`
+    UPDATE proposal_key SET creation_id = NULL, next_sequence_number = ${next}::int8 WHERE creation_id = ${id}::uuid`);
 }
 
 const addressesOf = (created: CreatedAccount, chainName: string, chainId: number): AccountAddress[] => [
@@ -89,12 +91,12 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
           ORDER BY batch_limit, queued_at LIMIT ${MAX_ACCOUNTS_PER_CREATION}::int`);
         const [first] = waiting;
         if (!first) return undefined;
-        const [key] = await tx.query<{ keyIndex: number }>(sql`
-          SELECT key_index AS "keyIndex" FROM proposal_key
+        const [key] = await tx.query<{ keyIndex: number; sequenceNumber: bigint | null }>(sql`
+          SELECT key_index AS "keyIndex", next_sequence_number AS "sequenceNumber" FROM proposal_key
           WHERE chain_name = ${chainName} AND creation_id IS NULL AND key_index >= ${firstKeyId?.(chainName) ?? 0}::int
           ORDER BY key_index LIMIT 1 FOR UPDATE SKIP LOCKED`);
         if (!key) return undefined;
-        const { keyIndex } = key;
+        const { keyIndex, sequenceNumber } = key;
         // The smallest limit comes first: halves of a failed batch stay separate from other deployments.
         const chosen = waiting
           .filter((each) => each.batchLimit === first.batchLimit)
@@ -102,10 +104,10 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
           .map((each) => each.accountId);
         const id = uuidv7({ now: () => now });
         await tx.execute(sql`
-          INSERT INTO creation (id, chain_name, key_index, account_ids, server_keys, state, lease_owner, lease_until,
-            created_at)
-          VALUES (${id}::uuid, ${chainName}, ${keyIndex}::int, ${chosen}::uuid[], '{}', 'assigned', ${owner}::uuid,
-            ${until}::timestamptz, ${now}::timestamptz)`);
+          INSERT INTO creation (id, chain_name, key_index, sequence_number, account_ids, server_keys, state, lease_owner,
+            lease_until, created_at)
+          VALUES (${id}::uuid, ${chainName}, ${keyIndex}::int, ${sequenceNumber}::int8, ${chosen}::uuid[], '{}',
+            'assigned', ${owner}::uuid, ${until}::timestamptz, ${now}::timestamptz)`);
         const assigned = await tx.query<Member>(sql`
           UPDATE deployment SET state = 'assigned', creation_id = ${id}::uuid
           WHERE chain_name = ${chainName} AND account_id = ANY(${chosen}::uuid[]) AND state = 'queued'
@@ -125,7 +127,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
           id,
           chainName,
           keyIndex,
-          sequenceNumber: undefined,
+          sequenceNumber: sequenceNumber ?? undefined,
           state: "assigned",
           ...membersOf(accountIds, assigned),
           serverKeys: [],
@@ -195,7 +197,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
       postgres.transaction(async (tx) => {
         const held = await lockHeld(tx, id, owner, ["signed"]);
         if (!held) return false;
-        const { chainName, transactionId } = held;
+        const { chainName, transactionId, sequenceNumber } = held;
         const accountIds = created.map(({ accountId }) => accountId);
         const addresses = created.map((each) => addressesOf(each, chainName, evmChainId));
         const rows = created.flatMap(({ accountId }, i) => addresses[i]!.map((address) => ({ accountId, ...address })));
@@ -219,7 +221,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
           SELECT id, subject, payload, ${now}::timestamptz, account_id
           FROM unnest(${events.map((event) => event.id)}::uuid[], ${events.map((event) => event.subject)}::text[],
             ${events.map((event) => event.payload)}::bytea[], ${accountIds}::uuid[]) AS n(id, subject, payload, account_id)`);
-        await end(tx, id, "sealed");
+        await end(tx, id, "sealed", sequenceNumber! + 1n);
         return true;
       }),
 
@@ -232,7 +234,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
           UPDATE deployment SET last_error = ${cause}, batch_limit = coalesce(${requeued}::int, batch_limit),
             state = ${requeued === null ? "failed" : "queued"}
           WHERE chain_name = ${held.chainName} AND creation_id = ${id}::uuid`);
-        await end(tx, id, "failed");
+        await end(tx, id, "failed", null);
         return true;
       }),
   };

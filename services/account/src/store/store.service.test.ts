@@ -27,7 +27,7 @@ afterAll(async () => {
   await database.drop();
 });
 beforeEach(async () => {
-  await prisma.proposalKey.updateMany({ data: { creationId: null } });
+  await prisma.proposalKey.updateMany({ data: { creationId: null, nextSequenceNumber: null } });
   await prisma.deployment.deleteMany();
 });
 
@@ -277,5 +277,13 @@ describe("creations", () => {
     expect(found?.account.addresses.map(({ chainType }) => chainType)).toEqual(["cadence", "evm"]);
     expect(await prisma.outbox.count({ where: { subject: `cs.v1.account.${accountId}.account-deployed` } })).toBe(1);
     expect(await prisma.proposalKey.count({ where: { creationId: creation.id } })).toBe(0);
+
+    const next = await assigned(1);
+    expect(next.creation).toMatchObject({ keyIndex: creation.keyIndex, sequenceNumber: 8n });
+    const taken = await creations().takeOver(lease(heir, later));
+    expect(taken).toMatchObject({ id: next.creation.id, state: "assigned", sequenceNumber: 8n });
+    await creations().failed(next.creation.id, heir, { requeueWithLimit: 1 }, "a wrong sequence number");
+    const again = (await creations().assign(chainName, lease()))!;
+    expect([again.keyIndex, again.sequenceNumber]).toEqual([creation.keyIndex, undefined]);
   });
 });

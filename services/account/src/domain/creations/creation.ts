@@ -13,7 +13,7 @@ export interface Creation {
   readonly id: string;
   readonly chainName: string;
   readonly keyIndex: number;
-  /** Set once something was signed with it; a replacement keeps it. */
+  /** Set where its key's is known, and once something was signed with it; a replacement keeps it. */
   readonly sequenceNumber: bigint | undefined;
   readonly state: CreationState;
   readonly accountIds: readonly string[];

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "proposal_key" ADD COLUMN     "next_sequence_number" BIGINT;
