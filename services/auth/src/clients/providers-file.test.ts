@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { appIdsIn } from "./providers-file.ts";
+
+const client = {
+  clientId: "wallet",
+  appId: "demo-wallet",
+  appName: "Demo Wällét 2",
+  keyBinding: "required",
+  redirectUris: ["app://login"],
+};
+/** Reads a file of one provider that has this client. */
+const appIdsWith = (changes: object) => {
+  const providers = [{ name: "example", issuer: "https://id.example.com", clients: [{ ...client, ...changes }] }];
+  return appIdsIn("providers.json", () => Buffer.from(JSON.stringify({ providers })));
+};
+
+describe("the file of identity providers", () => {
+  it("gives the apps of its clients", () => {
+    expect(appIdsWith({})).toEqual(new Set(["demo-wallet"]));
+  });
+
+  it.each([
+    ["an empty name", { appName: "" }],
+    ["a name of 129 characters", { appName: "a".repeat(129) }],
+    ["a name with a line break, which a prompt would show", { appName: "Wallet\nApprove now" }],
+    ["a name with an escape sign, which a terminal would obey", { appName: "Wallet\u001b[2J" }],
+    ["an app's id with a space", { appId: "demo wallet" }],
+    ["a default redirect URI that is none of its own", { defaultRedirectUri: "app://other" }],
+    ["no redirect URI", { redirectUris: [] }],
+    ["a setting that does not exist", { keyBindings: "required" }],
+  ])("is refused with %s", (_, changes) => {
+    expect(() => appIdsWith(changes)).toThrow(Object.keys(changes)[0]);
+  });
+});
