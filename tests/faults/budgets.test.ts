@@ -10,7 +10,7 @@ import {
   type TransactionPayload,
   transactionId,
 } from "@countersign/flow";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { query } from "./books.ts";
 import { faultPointsOf } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
@@ -55,6 +55,10 @@ beforeAll(async () => {
   stack = await startFaultStack(settings);
   person = await completePerson(stack.stack, 0, { idempotent: true });
 }, 240_000);
+// Replicas of a version that does not know the column use numbers and leave them there.
+beforeEach(async () => {
+  await query(stack.stack, "account", "UPDATE proposal_key SET next_sequence_number = NULL");
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -204,8 +208,6 @@ it("an account whose creation has executed under another id is not created a sec
 }, 120_000);
 
 it("a sequence number that was used behind the services' back holds up no creation", async () => {
-  const numbers = "SELECT key_index, next_sequence_number AS next FROM proposal_key WHERE next_sequence_number > 0";
-  expect(await query(stack.stack, "account", numbers)).not.toEqual([]);
   await query(stack.stack, "account", "UPDATE proposal_key SET next_sequence_number = 0");
   const signedBefore = (await creationVerdicts()).signed!;
   const one = createPerson(stack.stack, 2);

@@ -169,8 +169,8 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
     }
   };
 
-  // These calls are for everybody of a batch, and a call is struck by one case only: the cases of each run one
-  // at a time.
+  // These calls are for everybody of a batch, and a call is struck by one case only: so the cases of each hop
+  // run one at a time.
   const turns = new Map<string, Promise<void>>();
   const inTurn = (each: Case): Promise<void> => {
     if (!SHARED_CALLS.test(each.hop)) return run(each);

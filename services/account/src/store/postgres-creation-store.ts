@@ -53,18 +53,19 @@ function membersOf(accountIds: readonly string[], members: readonly Member[]) {
 
 /** Locks a creation that the owner still holds in one of these states. */
 async function lockHeld(tx: Queries, id: string, owner: string, states: readonly CreationState[]) {
-  const [row] = await tx.query<{ chainName: string; transactionId: string; sequenceNumber: bigint | null }>(sql`
-    SELECT chain_name AS "chainName", transaction_id AS "transactionId", sequence_number AS "sequenceNumber"
-    FROM creation
+  const [row] = await tx.query<{ chainName: string; transactionId: string }>(sql`
+    SELECT chain_name AS "chainName", transaction_id AS "transactionId" FROM creation
     WHERE id = ${id}::uuid AND lease_owner = ${owner}::uuid AND state = ANY(${states}) FOR UPDATE`);
   return row;
 }
 
-/** Ends a creation, and frees its proposal key; `next`: the key's sequence number then, where it is known. */
-async function end(tx: Queries, id: string, state: "sealed" | "failed", next: bigint | null): Promise<void> {
+/** Ends a creation, and frees its key, whose next sequence number is known after a sealed one. */
+async function end(tx: Queries, id: string, state: "sealed" | "failed"): Promise<void> {
   await tx.execute(sql`UPDATE creation SET state = ${state} WHERE id = ${id}::uuid`);
   await tx.execute(sql`
-    UPDATE proposal_key SET creation_id = NULL, next_sequence_number = ${next}::int8 WHERE creation_id = ${id}::uuid`);
+    UPDATE proposal_key SET creation_id = NULL,
+      next_sequence_number = (SELECT sequence_number + 1 FROM creation WHERE id = ${id}::uuid AND state = 'sealed')
+    WHERE creation_id = ${id}::uuid`);
 }
 
 const addressesOf = (created: CreatedAccount, chainName: string, chainId: number): AccountAddress[] => [
@@ -117,7 +118,8 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
           return undefined;
         }
         await tx.execute(sql`
-          UPDATE proposal_key SET creation_id = ${id}::uuid WHERE chain_name = ${chainName} AND key_index = ${keyIndex}`);
+          UPDATE proposal_key SET creation_id = ${id}::uuid, next_sequence_number = NULL
+          WHERE chain_name = ${chainName} AND key_index = ${keyIndex}`);
         // A deployment may have been cancelled meanwhile.
         const isLeft = new Set(assigned.map(({ accountId }) => accountId));
         const accountIds = chosen.filter((each) => isLeft.has(each));
@@ -197,15 +199,17 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
       postgres.transaction(async (tx) => {
         const held = await lockHeld(tx, id, owner, ["signed"]);
         if (!held) return false;
-        const { chainName, transactionId, sequenceNumber } = held;
+        const { chainName, transactionId } = held;
         const accountIds = created.map(({ accountId }) => accountId);
         const addresses = created.map((each) => addressesOf(each, chainName, evmChainId));
         const rows = created.flatMap(({ accountId }, i) => addresses[i]!.map((address) => ({ accountId, ...address })));
+        // A restore may have written them.
         await tx.execute(sql`
           INSERT INTO address (account_id, chain_name, chain_type, address, chain_id)
           SELECT account_id, ${chainName}, chain_type, address, ${evmChainId}::int
           FROM unnest(${rows.map((row) => row.accountId)}::uuid[], ${rows.map((row) => row.chainType)}::text[],
-            ${rows.map((row) => row.address)}::text[]) AS n(account_id, chain_type, address)`);
+            ${rows.map((row) => row.address)}::text[]) AS n(account_id, chain_type, address)
+          ON CONFLICT (account_id, chain_name, chain_type) DO NOTHING`);
         await tx.execute(sql`
           UPDATE deployment SET state = 'deployed', last_error = ''
           WHERE chain_name = ${chainName} AND account_id = ANY(${accountIds}::uuid[])`);
@@ -221,7 +225,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
           SELECT id, subject, payload, ${now}::timestamptz, account_id
           FROM unnest(${events.map((event) => event.id)}::uuid[], ${events.map((event) => event.subject)}::text[],
             ${events.map((event) => event.payload)}::bytea[], ${accountIds}::uuid[]) AS n(id, subject, payload, account_id)`);
-        await end(tx, id, "sealed", sequenceNumber! + 1n);
+        await end(tx, id, "sealed");
         return true;
       }),
 
@@ -231,10 +235,10 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
         if (!held) return false;
         const requeued = "failed" in plan ? null : plan.requeueWithLimit;
         await tx.execute(sql`
-          UPDATE deployment SET last_error = ${cause}, batch_limit = coalesce(${requeued}::int, batch_limit),
+          UPDATE deployment SET last_error = ${cause}, batch_limit = least(batch_limit, ${requeued}::int),
             state = ${requeued === null ? "failed" : "queued"}
           WHERE chain_name = ${held.chainName} AND creation_id = ${id}::uuid`);
-        await end(tx, id, "failed", null);
+        await end(tx, id, "failed");
         return true;
       }),
   };

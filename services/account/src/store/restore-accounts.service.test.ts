@@ -98,6 +98,29 @@ it("a creation that was committed as signed keeps its accounts: it finds them on
   expect((await accounts().find(command.accountId, chainName))?.deployment?.state).toBe("deployed");
 });
 
+it("a signed creation whose accounts the restore has recorded ends when it finds them itself", async () => {
+  const command = newDeployment();
+  await accounts().queue(command, clock.now());
+  const { owner, ...until } = lease();
+  const { id } = (await creations().assign(chainName, { owner, ...until }))!;
+  await prisma.creation.update({ where: { id }, data: { state: "signed", transactionId: "cd".repeat(32) } });
+  const found = onChain(command);
+  await restoring([found]);
+  expect(await creations().sealed(id, owner, [found], { evmChainId: 646, now: clock.now() })).toBe(true);
+  const { account, deployment } = (await accounts().find(command.accountId, chainName))!;
+  expect([deployment?.state, account.addresses.map(({ address }) => address)]).toEqual([
+    "deployed",
+    [found.address, found.evmAddress],
+  ]);
+  expect(await prisma.proposalKey.count({ where: { creationId: null } })).toBe(1);
+});
+
+it("sequence numbers that keys remember are forgotten: the chain has gone on", async () => {
+  await prisma.proposalKey.updateMany({ data: { nextSequenceNumber: 5n } });
+  await restoring([]);
+  expect((await prisma.proposalKey.findFirst())?.nextSequenceNumber).toBeNull();
+});
+
 it("chains are read again from an earlier block on, and never from a later one", async () => {
   const row = { chainName, leaseOwner: uuidv4(), leaseUntil: clock.now() };
   await prisma.keyWatch.create({ data: { ...row, height: 70n } });

@@ -73,6 +73,8 @@ export async function restoreAccounts(
     data: { creationId: null },
   });
   await tx.creation.updateMany({ where: assigned, data: { state: "failed" } });
+  // The keys were used since.
+  await tx.proposalKey.updateMany({ where: { chainName }, data: { nextSequenceNumber: null } });
   return { added, requeued };
 }
 

@@ -282,8 +282,10 @@ describe("creations", () => {
     expect(next.creation).toMatchObject({ keyIndex: creation.keyIndex, sequenceNumber: 8n });
     const taken = await creations().takeOver(lease(heir, later));
     expect(taken).toMatchObject({ id: next.creation.id, state: "assigned", sequenceNumber: 8n });
-    await creations().failed(next.creation.id, heir, { requeueWithLimit: 1 }, "a wrong sequence number");
+    await creations().failed(next.creation.id, heir, { requeueWithLimit: 10 }, "a wrong sequence number");
+    await queue(2);
     const again = (await creations().assign(chainName, lease()))!;
     expect([again.keyIndex, again.sequenceNumber]).toEqual([creation.keyIndex, undefined]);
+    expect(again.accountIds).toHaveLength(3);
   });
 });

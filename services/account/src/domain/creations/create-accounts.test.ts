@@ -144,6 +144,11 @@ describe("a creation", () => {
     expect(bound.sort()).toEqual(ids.map((accountId, i) => `${accountId}=000000000000000${i}`));
   });
 
+  it("whose key's next sequence number is known does not ask the chain for it", async () => {
+    const start = creation({ sequenceNumber: 9n });
+    expect((await play({ outcomes: [unknown, sealedOutcome] }, start)).signedWith).toEqual([9n]);
+  });
+
   it("that was signed before a crash is submitted again and never signed again", async () => {
     const first = await play({ outcomes: [unknown, sealedOutcome] });
     const transaction = first.submitted[0]!;
@@ -241,13 +246,13 @@ describe("a creation", () => {
   it("whose sequence number went without the accounts is queued again as it was", async () => {
     const { log, plan } = await play({ outcomes: [unknown], heights: [900n], found: [] }, signedLongAgo);
     expect(log).toEqual(["failed"]);
-    expect(plan).toEqual({ requeueWithLimit: 3 });
+    expect(plan).toEqual({ requeueWithLimit: 10 });
   });
 
   it("that failed is halved; with a wrong sequence number it is not", async () => {
     const failure = { status: "failed", cause: "bad key" } as const;
     expect((await play({ outcomes: [failure] })).plan).toEqual({ requeueWithLimit: 2 });
-    expect((await play({ outcomes: [{ ...failure, wrongSequenceAt: 107n }] })).plan).toEqual({ requeueWithLimit: 3 });
+    expect((await play({ outcomes: [{ ...failure, wrongSequenceAt: 107n }] })).plan).toEqual({ requeueWithLimit: 10 });
   });
 
   it("that the signer refuses is taken apart, and nothing is submitted", async () => {

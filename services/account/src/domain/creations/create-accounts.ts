@@ -105,8 +105,8 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     );
 
   /**
-   * Ends a creation whose sequence number was consumed up to this height: by a twin of its transaction with
-   * another id, or by another transaction.
+   * Ends a creation whose sequence number is not the key's at this height: a twin of its transaction with
+   * another id used it, or another transaction.
    */
   async function settleConsumed(
     creation: Creation,
@@ -136,7 +136,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       held(await store.replace(creation.id, owner));
       return false;
     }
-    const cause = "the sequence number was consumed without the accounts";
+    const cause = "the sequence number was used without the accounts";
     await settleConsumed(creation, chain, signed, { cause, height }, signal);
     return true;
   }

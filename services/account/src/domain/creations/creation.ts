@@ -1,5 +1,5 @@
 import { isAppError, type TraceParent } from "@countersign/core";
-import type { FlowTransaction } from "@countersign/flow";
+import { type FlowTransaction, MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 
 /**
@@ -13,7 +13,7 @@ export interface Creation {
   readonly id: string;
   readonly chainName: string;
   readonly keyIndex: number;
-  /** Set where its key's is known, and once something was signed with it; a replacement keeps it. */
+  /** The number that its key remembered, or the chain's when it was signed; a replacement keeps it. */
   readonly sequenceNumber: bigint | undefined;
   readonly state: CreationState;
   readonly accountIds: readonly string[];
@@ -39,14 +39,16 @@ export interface CreatedAccount {
   readonly serverKeyIndex: number;
 }
 
-/** The next step after a failed creation: it is halved until one account fails alone. */
+/**
+ * The next step after a failed creation: it is halved until one account fails alone. A limit never grows.
+ */
 export type FailurePlan = { readonly requeueWithLimit: number } | { readonly failed: true };
 
 /**
  * Halves a failed batch: one bad key must not fail nine others. `retry`: the batch itself was not at fault.
  */
 export function planAfterFailure(size: number, retry: boolean): FailurePlan {
-  if (retry) return { requeueWithLimit: size };
+  if (retry) return { requeueWithLimit: MAX_ACCOUNTS_PER_CREATION };
   return size > 1 ? { requeueWithLimit: Math.ceil(size / 2) } : { failed: true };
 }
 
