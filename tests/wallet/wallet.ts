@@ -43,7 +43,9 @@ function phoneOf(context: BrowserContext, page: Page, id: "one" | "two"): Phone 
     tab: (name) => screen.getByRole("tab", { name }).click(),
     see: (text) => screen.getByText(text).first().waitFor({ timeout: WAIT_MS }),
     async logIn(name, email) {
-      const [popup] = await Promise.all([context.waitForEvent("page"), button(name).click()]);
+      const [popup] = await Promise.all([context.waitForEvent("page"), button(name).click()]).catch(async (cause) => {
+        throw new Error(`${name}: no window; the phone shows ${await screen.innerText()}`, { cause });
+      });
       await popup.locator("input[name=email]").fill(email);
       const closed = popup.waitForEvent("close", { timeout: WAIT_MS });
       await popup.locator("button").first().click();
