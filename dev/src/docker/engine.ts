@@ -20,6 +20,7 @@ const ENGINE = [25, 0];
 const COMPOSE = [2, 24];
 const STARTED_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 60_000;
+const BUILD_CACHE = "6GB";
 
 /** Where an engine is that these commands installed: its programs, its images and its socket. */
 const home = join(cacheDir(), "docker");
@@ -118,6 +119,8 @@ async function start(env: NodeJS.ProcessEnv): Promise<Engine> {
     mtu: mtu(),
     // Images have digests without a registry, and their timestamps can be set.
     features: { "containerd-snapshotter": true },
+    // Layers of earlier builds would fill most of the disk.
+    builder: { gc: { enabled: true, defaultKeepStorage: BUILD_CACHE } },
   };
   writeFileSync(at("daemon.json"), JSON.stringify(config, null, 2));
   const log = openSync(at("dockerd.log"), "a");
@@ -136,6 +139,8 @@ async function start(env: NodeJS.ProcessEnv): Promise<Engine> {
     }
     await sleep(500);
   }
+  // A build takes the tag of the one before, whose image stays without a name.
+  await run("docker", ["image", "prune", "--force"], { env });
   const stop = async () => {
     const { pid = 0 } = child;
     if (isRunning(pid)) process.kill(pid, "SIGTERM");
