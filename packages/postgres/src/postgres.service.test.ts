@@ -99,6 +99,13 @@ describe("a transaction", () => {
     expect(await numbers()).toEqual([]);
   });
 
+  it("is ended by Postgres at its time limit where its process hangs; the next one has its own limit", async () => {
+    const limit = (timeoutMs?: number) =>
+      postgres.transaction((tx) => tx.query(sql`SHOW idle_in_transaction_session_timeout`), timeoutMs);
+    expect(await limit(1_234)).toEqual([{ idle_in_transaction_session_timeout: "1234ms" }]);
+    expect(await limit()).toEqual([{ idle_in_transaction_session_timeout: "5s" }]);
+  });
+
   it("leaves no connection behind on which the next query waits where the server falls silent", async () => {
     const cut = postgres.transaction(async (tx) => {
       await insert(tx, 1);

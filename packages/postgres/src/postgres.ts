@@ -27,7 +27,8 @@ export interface Queries {
 export interface Postgres extends Queries {
   /**
    * Runs `work` in a transaction, which is committed when `work` returns and rolled back when it throws.
-   * After `timeoutMs` (default 5,000) its connection is closed, so that it cannot be committed any more.
+   * After `timeoutMs` (default 5,000) its connection is closed, so that it cannot be committed any more, and
+   * Postgres ends it where this process hangs.
    */
   transaction<T>(work: (tx: Queries) => Promise<T>, timeoutMs?: number): Promise<T>;
   /**
@@ -105,7 +106,8 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Queries) => Promise<T>
   };
   const timer = setTimeout(() => client.connection.stream.destroy(new Error("Transaction timeout")), timeoutMs);
   try {
-    await client.query("BEGIN");
+    // The locks of a process that hangs would hold others up for as long as the pool's limit.
+    await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs}`);
     const result = await work({
       query: (statement) => whileOpen(() => query(statement)),
       execute: (statement) => whileOpen(() => execute(statement)),

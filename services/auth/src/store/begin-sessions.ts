@@ -100,14 +100,17 @@ export async function beginSessionIn(tx: Queries, session: Session, requestId: s
 
 /**
  * Returns a function that begins sessions: those that arrive while a statement runs share the next one.
- * Sessions of an account that another transaction has locked share a transaction that waits for the lock:
+ * Sessions of an account that another transaction has locked share one on `waiting` that waits for the lock:
  * nobody waits for another account's lock, but 20 ms for its first one, and waiting takes one connection for
  * each account.
  */
-export function sessionBeginner(postgres: Postgres): (start: Omit<SessionStart, "trace">) => Promise<SessionOutcome> {
+export function sessionBeginner(
+  postgres: Postgres,
+  waiting: Postgres,
+): (start: Omit<SessionStart, "trace">) => Promise<SessionOutcome> {
   const accountOf = ({ session }: SessionStart) => session.accountId;
   const beginLater = createBatcher((starts: readonly SessionStart[]) =>
-    postgres.transaction((tx) => beginLocked(tx, starts)),
+    waiting.transaction((tx) => beginLocked(tx, starts)),
   );
   const begin = async (starts: readonly SessionStart[]): Promise<(SessionOutcome | Promise<SessionOutcome>)[]> => {
     const outcomes = await beginFree(postgres, starts);

@@ -26,13 +26,15 @@ export async function openStores(runtime: ServiceRuntime, limits: AddressLimits)
   const { prisma, postgres } = await runtime.database(PrismaClient);
   // A code is exchanged inside a transaction: its own connections keep a slow provider from blocking others.
   const { prisma: codes } = runtime.connections("codes", PrismaClient, 3);
+  // Waiting for the lock of an account takes no connections of others.
+  const waiting = runtime.statements("waiting", 2);
   return {
     access: asPort("access", prismaAccessStore(prisma)),
     actions: createActionLog(postgres, runtime.clock),
     attestations: asPort("attestations", prismaAttestationStore(prisma)),
     admin: asPort("admin", prismaAdminStore(prisma, runtime.clock)),
     blockedKeys: postgresBlockedKeyStore(postgres),
-    challenges: asPort("challenges", postgresChallengeStore(postgres)),
+    challenges: asPort("challenges", postgresChallengeStore(postgres, waiting)),
     codes: asPort("codes", prismaExchangedCodeStore(codes, runtime.clock)),
     contacts: asPort("contacts", prismaContactStore(prisma)),
     deleteExpired: deleteExpiredRows(postgres),
@@ -41,7 +43,7 @@ export async function openStores(runtime: ServiceRuntime, limits: AddressLimits)
     holds: asPort("holds", prismaHoldStore(prisma)),
     readings: authReadings(postgres),
     openSignUps: readOpenSignUps(postgres),
-    sessions: asPort("sessions", postgresSessionStore(prisma, postgres)),
+    sessions: asPort("sessions", postgresSessionStore(prisma, postgres, waiting)),
     signIns: asPort("signIns", prismaTwoFactorSignInStore(prisma)),
     signUps: asPort("signUps", postgresSignUpStore(prisma, postgres), { mark: (_saga, steps) => steps.join() }),
     tokenKeys: asPort("tokenKeys", prismaTokenKeyStore(prisma)),

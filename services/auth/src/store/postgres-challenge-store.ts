@@ -45,9 +45,12 @@ const toChallenge = (row: Row): Challenge => ({
   expiresAt: row.expires_at,
 });
 
-/** Keeps challenges in Postgres. Requests that arrive while a statement runs share the next one. */
-export function postgresChallengeStore(postgres: Postgres): ChallengeStore {
-  const begin = sessionBeginner(postgres);
+/**
+ * Keeps challenges in Postgres. Requests that arrive while a statement runs share the next one. Sign-ins that
+ * wait for a lock use the connections of `waiting`.
+ */
+export function postgresChallengeStore(postgres: Postgres, waiting = postgres): ChallengeStore {
+  const begin = sessionBeginner(postgres, waiting);
   const insert = createShardBatcher(
     postgres,
     ({ data }: Challenge) => data,

@@ -1,11 +1,11 @@
 import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
-import { sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";
 import type { Session } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, postgres, prisma, replacedOf, someSession, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
+import { lockAccess } from "./begin-sessions.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
@@ -75,7 +75,7 @@ describe("sessions", () => {
     expect(new Set(answers.map((answer) => answer.refreshToken)).size).toBe(1);
   });
 
-  it("refreshes at once share a transaction, and a locked session is waited for alone", async () => {
+  it("refreshes at once share a transaction, and a locked account is waited for alone", async () => {
     const started = times(30, () => someSession());
     await Promise.all(started.map((session) => sessions().begin(session, "")));
     let transactions = 0;
@@ -93,7 +93,7 @@ describe("sessions", () => {
     const unlock = Promise.withResolvers<void>();
     const isLocked = Promise.withResolvers<void>();
     const holder = postgres.transaction(async (tx) => {
-      await tx.execute(sql`SELECT FROM session WHERE id = ${locked.id}::uuid FOR UPDATE`);
+      await lockAccess(tx, locked.accountId);
       isLocked.resolve();
       await unlock.promise;
     });
@@ -318,5 +318,16 @@ describe("a new session of a device", () => {
       expect(await replacedOf(first.accountId)).toEqual([first.id]);
     }
     expect((await entriesOf([old.id, young.id])).map(({ subject }) => subject)).toEqual([young.id]);
+  });
+
+  it("writes one where a sign-up that was repeated since has issued its tokens again", async () => {
+    const begunAt = new Date(now.getTime() - 17 * 60_000);
+    const repeatedAt = new Date(now.getTime() - 8 * 60_000);
+    const first = someSession({ createdAt: begunAt, lastUsedAt: begunAt });
+    await sessions().begin(first, "");
+    const repeated = await sessions().begin({ ...first, createdAt: repeatedAt, lastUsedAt: repeatedAt }, "");
+    expect(repeated).toMatchObject({ id: first.id, refreshId: first.refreshId });
+    await sessions().begin(sameDevice(first), "");
+    expect((await entriesOf([first.id])).map(({ subject }) => subject)).toEqual([first.id]);
   });
 });

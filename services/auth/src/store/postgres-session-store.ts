@@ -53,6 +53,9 @@ interface SessionUpdate {
   work(session: Session): { next?: Session; end?: EndCause; result: unknown };
 }
 
+/** The most updates of one transaction: one that ends its session takes two statements. */
+const MAX_UPDATES = 100;
+
 const lockSessions = sqlFile(new URL("../../sql/lock-sessions.sql", import.meta.url));
 
 /** Writes what a refresh may change; a session's account, app, keys and scope stay what they were. */
@@ -78,7 +81,7 @@ async function writeRefreshed(tx: Queries, sessions: readonly Session[]): Promis
 
 /**
  * Runs updates one after the other, those of one session on each other's result. Returns the results of those
- * whose session is live and not locked by another transaction.
+ * whose session is live and whose account's access is not locked by another transaction.
  */
 async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): Promise<Map<SessionUpdate, unknown>> {
   const rows = await tx.query<SessionRow>(
@@ -110,14 +113,18 @@ async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): P
 
 /**
  * Returns a function that updates live sessions: updates that arrive while a transaction runs share the next
- * one. Updates of a session that is locked, or has ended, share a transaction that waits for it.
+ * one. Updates of an account that is locked, and of a session that has ended, share one on `waiting` that
+ * waits for the account.
  */
-function sessionUpdater(postgres: Postgres): (update: SessionUpdate) => Promise<unknown> {
+function sessionUpdater(postgres: Postgres, waiting: Postgres): (update: SessionUpdate) => Promise<unknown> {
   const updateLater = createBatcher((updates: readonly SessionUpdate[]) =>
-    postgres.transaction(async (tx) => {
-      const { accountId, id } = updates[0]!;
+    waiting.transaction(async (tx) => {
+      const { accountId } = updates[0]!;
+      await lockAccess(tx, accountId);
+      // Replicas of the version before lock the session only.
+      const ids = updates.map(({ id }) => id);
       await tx.execute(sql`
-        SELECT FROM session WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid FOR UPDATE`);
+        SELECT FROM session WHERE account_id = ${accountId}::uuid AND id = ANY(${ids}::uuid[]) FOR UPDATE`);
       const results = await updateSessions(tx, updates);
       return updates.map((update) => results.get(update));
     }),
@@ -127,24 +134,32 @@ function sessionUpdater(postgres: Postgres): (update: SessionUpdate) => Promise<
     ({ accountId }: SessionUpdate) => accountId,
     async (updates): Promise<unknown[]> => {
       const results = await postgres.transaction((tx) => updateSessions(tx, updates));
-      return updates.map((update) => (results.has(update) ? results.get(update) : updateLater(update, update.id)));
+      return updates.map((update) =>
+        results.has(update) ? results.get(update) : updateLater(update, update.accountId),
+      );
     },
+    MAX_UPDATES,
   );
 }
 
-/** Keeps sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
-export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
-  const begin = sessionBeginner(postgres);
-  const update = sessionUpdater(postgres);
+/**
+ * Keeps sessions in Postgres. Prisma is not used where every sign-in or refresh passes. Work that waits for a
+ * lock uses the connections of `waiting`.
+ */
+export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres, waiting = postgres): SessionStore {
+  const begin = sessionBeginner(postgres, waiting);
+  const update = sessionUpdater(postgres, waiting);
   return {
     async begin(session, requestId, asked) {
       const outcome = await begin({ session, requestId, once: asked ?? {} });
       if (outcome === "begun") return session;
       if (outcome !== "begun-before") throw new AppError("PleaseRegisterKey");
-      return postgres.transaction(async (tx) => {
-        // A refresh may hold it: lockSessions leaves out what is locked.
+      return waiting.transaction(async (tx) => {
+        await lockAccess(tx, session.accountId);
+        // It gets tokens once more, as by a refresh: what ends it later must know that they are good.
         await tx.execute(sql`
-          SELECT FROM session WHERE account_id = ${session.accountId}::uuid AND id = ${session.id}::uuid FOR UPDATE`);
+          UPDATE session SET last_used_at = greatest(last_used_at, ${session.lastUsedAt}::timestamptz)
+          WHERE account_id = ${session.accountId}::uuid AND id = ${session.id}::uuid AND ended_at IS NULL`);
         const [live] = await tx.query<SessionRow>(lockSessions({ ids: [session.id], accountIds: [session.accountId] }));
         return live && toSession(live);
       });
