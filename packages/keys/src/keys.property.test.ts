@@ -4,7 +4,7 @@ import { secp256k1 } from "@noble/curves/secp256k1.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
-import { generateKeyPair } from "./node.ts";
+import { generateKeyPair, recoverSigners, signMessage, verifySignature } from "./node.ts";
 import { KEY_ALGORITHMS, type KeyAlgorithm, type PublicKey, PublicKeyError, parsePublicKey } from "./public-key.ts";
 import { parseSignature, SignatureError, signatureFromDer, signatureToDer } from "./signature.ts";
 
@@ -199,6 +199,42 @@ describe("hex", () => {
         expect(isHex(`${text}0`)).toBe(false);
         expect(isHex(`${text}\n`)).toBe(false);
       }),
+    );
+  });
+});
+
+describe("the keys that a signature can be of", () => {
+  const message = fc.uint8Array({ maxLength: 100 });
+  const keyOf = (algorithm: "ES256" | "ES256K", publicKey: string) => ({ algorithm, publicKey });
+
+  it("contain its key, also of DER and with the other s", () => {
+    fc.assert(
+      fc.property(ecdsa, message, (algorithm, text) => {
+        const { privateKey, publicKey } = generateKeyPair(algorithm);
+        const raw = signMessage(privateKey, text);
+        const s = CURVES[algorithm].Point.Fn.ORDER - BigInt(`0x${bytesToHex(raw.subarray(32))}`);
+        const other = Buffer.concat([raw.subarray(0, 32), hexToBytes(s.toString(16).padStart(64, "0"))]);
+        for (const signature of [raw, signatureToDer(raw), other]) {
+          expect(verifySignature(publicKey, text, signature)).toBe(true);
+          expect(recoverSigners(algorithm, text, signature)).toContain(publicKey.publicKey);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("all verify it, also of random bytes", () => {
+    fc.assert(
+      fc.property(
+        ecdsa,
+        message,
+        fc.oneof(bytes(64), fc.uint8Array({ maxLength: 80 })),
+        (algorithm, text, signature) => {
+          for (const publicKey of recoverSigners(algorithm, text, signature))
+            expect(verifySignature(keyOf(algorithm, publicKey), text, signature)).toBe(true);
+        },
+      ),
+      { numRuns: 100 },
     );
   });
 });

@@ -4,6 +4,7 @@ import { signatureFromDer } from "./signature.ts";
 import { JWK_CURVES, type SignatureHash } from "./verify-signature.ts";
 
 export { verifyAssertion } from "./passkey/verify-assertion.ts";
+export { recoverSigners } from "./recover-signers.ts";
 export { type SignatureHash, toKeyObject, verifySignature } from "./verify-signature.ts";
 
 /** A private key with its canonical public key. */

@@ -21,3 +21,9 @@ it("a service's own Internal stays Internal, with any text", () => {
   const { code, metadata } = encodeError(new AppError("Internal"));
   expect(decodeError(failed(code, "Received RST_STREAM", metadata)).reason).toBe("Internal");
 });
+
+it("a detail is cut to well-formed text: grpc-js throws for half a character", () => {
+  const { details } = encodeError(new AppError("InvalidRequest", { detail: `${"x".repeat(499)}😀` }));
+  expect(details).toBe(`${"x".repeat(499)}\ufffd`);
+  expect(encodeError(new AppError("InvalidRequest", { detail: "\ud800" })).details).toBe("\ufffd");
+});

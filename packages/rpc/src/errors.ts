@@ -10,10 +10,12 @@ const TYPE = "type.googleapis.com/google.rpc.";
 // HTTP/2 clients limit all trailers to about 8 KiB; base64 adds a third.
 const MAX_FIELDS = 20;
 const MAX_DETAIL = 500;
+/** Well-formed: grpc-js throws for half a character, after the handler, which would end the process. */
+const cut = (detail: string): string => detail.slice(0, MAX_DETAIL).toWellFormed();
 
 /** Encodes an error as google.rpc.Status. Its cause and stack are left out. */
 export function encodeStatus(error: AppError): Buffer {
-  const message = error.detail.slice(0, MAX_DETAIL);
+  const message = cut(error.detail);
   const details = [
     {
       typeUrl: `${TYPE}ErrorInfo`,
@@ -25,7 +27,7 @@ export function encodeStatus(error: AppError): Buffer {
       .slice(0, MAX_FIELDS)
       .map(
         ({ pointer, detail }) =>
-          BadRequest.fromPartial({ fieldViolations: [{ field: pointer, description: detail.slice(0, MAX_DETAIL) }] })
+          BadRequest.fromPartial({ fieldViolations: [{ field: pointer, description: cut(detail) }] })
             .fieldViolations[0]!,
       );
     details.push({ typeUrl: `${TYPE}BadRequest`, value: BadRequest.encode({ fieldViolations }).finish() });
@@ -50,7 +52,7 @@ export function encodeError(error: AppError): Pick<StatusObject, "code" | "detai
   const metadata = new Metadata();
   metadata.set(DETAILS, encodeStatus(error));
   const code = GRPC_CODES[REASONS[error.reason].grpc];
-  return { code, details: error.detail.slice(0, MAX_DETAIL), metadata };
+  return { code, details: cut(error.detail), metadata };
 }
 
 function isServiceError(error: unknown): error is ServiceError {

@@ -7,7 +7,7 @@ import {
   readWindowId,
   reservationId,
 } from "../budget/budget.ts";
-import { type BudgetState, findOverBudget } from "../budget/over-budget.ts";
+import { type BudgetState, findOverBudget, usageId } from "../budget/over-budget.ts";
 import type { CountedSignatures } from "./audit-store.ts";
 import type { AuditEntry } from "./record.ts";
 
@@ -40,7 +40,7 @@ export function applyLimits(
     return count <= limit;
   };
   const within = new Set(batch.filter(isWithinLimit));
-  const requested = mergeReservations([...within].flatMap(({ reservation }) => reservation ?? []));
+  const requested = withNewestLimits(mergeReservations([...within].flatMap(({ reservation }) => reservation ?? [])));
   const full = findOverBudget(requested, budgets);
   const verdicts = batch.map((decision) => {
     if (!within.has(decision)) return "RateLimited";
@@ -48,6 +48,22 @@ export function applyLimits(
     return reservation && full.has(reservationId(reservation)) ? "BudgetExceeded" : entry.verdict;
   });
   return { verdicts, reservations: requested.filter((each) => !full.has(reservationId(each))), full };
+}
+
+/**
+ * Judges all by the limits of the last that names a window, as the statement does that writes them: where the
+ * policy changed meanwhile, it would otherwise refuse the whole batch.
+ */
+function withNewestLimits(reservations: readonly Reservation[]): Reservation[] {
+  const newest = new Map(
+    reservations.flatMap(({ chainName, windows }) =>
+      windows.map((each) => [usageId(chainName, each.id), each] as const),
+    ),
+  );
+  return reservations.map((each) => ({
+    ...each,
+    windows: each.windows.map((window) => newest.get(usageId(each.chainName, window.id)) ?? window),
+  }));
 }
 
 /** Returns the error of a signature that did not fit into this window of a budget. */

@@ -1,7 +1,7 @@
 import { envelopeMessage, type FlowTransaction } from "@countersign/flow";
-import { generateKeyPair } from "@countersign/keys/node";
+import { generateKeyPair, verifySignature } from "@countersign/keys/node";
 import { simulatedPasskey } from "@countersign/keys/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   account,
   asked,
@@ -14,6 +14,11 @@ import {
   transaction,
   tx,
 } from "../testing/policy-fixture.ts";
+
+vi.mock(import("@countersign/keys/node"), async (original) => {
+  const keys = await original();
+  return { ...keys, verifySignature: vi.fn(keys.verifySignature) };
+});
 
 const other = generateKeyPair();
 /** Returns one transaction with the payload signatures of several. */
@@ -50,6 +55,26 @@ describe("a payload that a blocked key has signed", () => {
     state.blockedKeys = [device.publicKey];
     const message = envelopeMessage(byDevice({ payer: account.address }));
     expect(await refusal(transaction(asked(message)))).toBe("BlockedKey");
+  });
+
+  it.each(["ES256", "ES256K"] as const)("is refused with one of many blocked keys, %s", async (algorithm) => {
+    const [last, ...others] = Array.from({ length: 40 }, () => generateKeyPair(algorithm));
+    const ofOthers = [generateKeyPair("EdDSA"), generateKeyPair("ES256"), generateKeyPair("ES256K"), ...others];
+    state.blockedKeys = ofOthers.map(({ publicKey }) => publicKey);
+    await paymaster(asked(signedBy(byDevice())));
+    state.blockedKeys.push(last!.publicKey);
+    state.records = [];
+    expect(await refusal(paymaster(asked(signedBy(byDevice(), byDevice({}, last, 2)))))).toBe("BlockedKey");
+  });
+
+  it("is looked for with as many verifications, however many keys are blocked", async () => {
+    const verified = async (count: number) => {
+      state.blockedKeys = Array.from({ length: count }, () => other.publicKey);
+      vi.mocked(verifySignature).mockClear();
+      await paymaster(asked(signedBy(byDevice())));
+      return vi.mocked(verifySignature).mock.calls.length;
+    };
+    expect(await verified(500)).toBeLessThanOrEqual(await verified(1));
   });
 
   it("is none that another key has signed", async () => {

@@ -175,6 +175,19 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     expect(await verdictOf(logs[0]!.append(entry(""), creation(1, { chainName: "d" })))).toBe("signed");
   });
 
+  it("a batch whose decisions are of two policies is judged by the newer one, and fails nobody else", async () => {
+    const accountId = uuidv7(clock);
+    const log = newLog(databases[0]!);
+    const of = (limit: number, fees: number) =>
+      reservation(accountId, { amounts: { count: 1, computation: 9, fees } }, { count: 10, fees: limit });
+    const verdicts = await Promise.all([
+      verdictOf(log.append(entry(accountId), of(100 * FEES, 50 * FEES))),
+      verdictOf(log.append(entry(uuidv7(clock)), undefined)),
+      verdictOf(log.append(entry(accountId), of(10 * FEES, 0))),
+    ]);
+    expect(verdicts).toEqual(["BudgetExceeded", "signed", "signed"]);
+  });
+
   it("refusals that are not to be kept leave no record and no row", async () => {
     const accountId = uuidv7(clock);
     const log = newLog(postgres);

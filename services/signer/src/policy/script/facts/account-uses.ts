@@ -5,11 +5,12 @@ import { importedAs } from "./imports.ts";
 /** Values that say something about the account and open nothing. */
 const PLAIN = new Set(["address", "balance", "availableBalance"]);
 const PLAIN_STORAGE = new Set(["used", "capacity", "publicPaths", "storagePaths"]);
-const METHODS: Readonly<Record<string, ReadonlySet<string>>> = {
-  storage: new Set("save load copy borrow check type forEachPublic forEachStored".split(" ")),
-  capabilities: new Set("get borrow exists publish unpublish".split(" ")),
-  "capabilities.storage": new Set("issue getController getControllers forEachController".split(" ")),
-};
+/** A map: the names that it is asked for are the script's. */
+const METHODS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["storage", new Set("save load copy borrow check type forEachPublic forEachStored".split(" "))],
+  ["capabilities", new Set("get borrow exists publish unpublish".split(" "))],
+  ["capabilities.storage", new Set("issue getController getControllers forEachController".split(" "))],
+]);
 
 const isFunction = ({ node }: SyntaxNode) => node === "FunctionExpression" || node === "FunctionDeclaration";
 
@@ -37,7 +38,7 @@ function isDirect(names: readonly string[], called: boolean): boolean {
   if (PLAIN.has(first)) return true;
   if (first === "storage" && PLAIN_STORAGE.has(second)) return true;
   const method = names.at(-1) ?? "";
-  return called && (METHODS[names.slice(0, -1).join(".")]?.has(method) ?? false);
+  return called && (METHODS.get(names.slice(0, -1).join("."))?.has(method) ?? false);
 }
 
 /**

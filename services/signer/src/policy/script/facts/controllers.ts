@@ -6,6 +6,9 @@ const GETTERS = new Set(["getController", "getControllers"]);
 /** Expressions that only pass a value on. */
 const TRANSPARENT = new Set(["ForceExpression", "IndexExpression"]);
 const CASTS = new Set(["OperationFailableCast", "OperationForceCast"]);
+/** Members of a controller, or of a list of them, that pass none on; `removeFirst`, `map` and `slice` do. */
+const FIELDS = new Set(["borrowType", "capabilityID", "tag", "length"]);
+const METHODS = new Set(["delete", "retarget", "setTag", "target"]);
 
 /** Returns whether the node is `a ?? b`. */
 const isCoalescing = (node: SyntaxNode) =>
@@ -67,8 +70,8 @@ function controllerNames(program: SyntaxNode): Set<string> {
 }
 
 /**
- * Returns whether the controller is used in place: a member of it is read or called, a list is counted
- * through, or it is bound to a name that is checked as well.
+ * Returns whether the controller is used in place: a member that is known to pass nothing on is read or
+ * called, a list is counted through, or it is bound to a name that is checked as well.
  */
 function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[], imports: readonly Imported[]): boolean {
   let inner = node;
@@ -84,7 +87,10 @@ function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[], imports: re
   if (outer?.node === "ExpressionStatement") return true;
   if (outer?.node === "BinaryExpression") return child(outer, "Right")?.node === "NilExpression";
   if (outer?.node !== "MemberExpression" || outer.Expression !== inner) return false;
-  return text(outer, "Identifier") !== "capability" || isNarrowed(outer, ancestors[i - 1], imports);
+  const name = text(outer, "Identifier");
+  if (name === "capability") return isNarrowed(outer, ancestors[i - 1], imports);
+  // As a value, a method could be given away, or called with any path.
+  return FIELDS.has(name) || (METHODS.has(name) && ancestors[i - 1]?.InvokedExpression === outer);
 }
 
 /**

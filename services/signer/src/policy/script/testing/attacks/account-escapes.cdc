@@ -199,3 +199,42 @@ transaction {
         Evil.take(first)
     }
 }
+//# AccountEscapes: a controller that a function of the list takes out of it
+import Evil from 0x01cf0e2f2f715450
+transaction {
+    prepare(account: auth(GetStorageCapabilityController) &Account) {
+        let all = account.capabilities.storage.getControllers(forPath: /storage/evm)
+        let first = all.removeFirst()
+        Evil.take(first.capability)
+    }
+}
+//# AccountEscapes: the capabilities of all controllers, by a function of the list
+import Evil from 0x01cf0e2f2f715450
+transaction {
+    prepare(account: auth(GetStorageCapabilityController) &Account) {
+        Evil.takeAll(account.capabilities.storage.getControllers(forPath: /storage/evm)
+            .map(fun (c: &StorageCapabilityController): Capability { return c.capability }))
+    }
+}
+//# AccountEscapes: the capability of a controller, by a function of the optional
+import Evil from 0x01cf0e2f2f715450
+transaction(id: UInt64) {
+    prepare(account: auth(GetStorageCapabilityController) &Account) {
+        Evil.take(account.capabilities.storage.getController(byCapabilityID: id)
+            .map(fun (c: &StorageCapabilityController): Capability { return c.capability }))
+    }
+}
+//# AccountEscapes: a controller's method as a value, with a path that a contract names
+import Evil from 0x01cf0e2f2f715450
+transaction(id: UInt64) {
+    prepare(account: auth(GetStorageCapabilityController) &Account) {
+        let retarget = account.capabilities.storage.getController(byCapabilityID: id)!.retarget
+        retarget(Evil.path())
+    }
+}
+//# ForbiddenMember: members with the names of JavaScript's objects
+transaction {
+    prepare(account: auth(Storage) &Account) {
+        account.constructor.foo()
+    }
+}

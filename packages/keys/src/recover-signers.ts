@@ -1,0 +1,31 @@
+import { createHash } from "node:crypto";
+import { p256 } from "@noble/curves/nist.js";
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { bytesToHex } from "./hex.ts";
+import { parseSignature } from "./signature.ts";
+
+const CURVES = { ES256: p256, ES256K: secp256k1 } as const;
+/** A signature's point R has the x coordinate r or r + n, and either of two y (SEC 1, section 4.1.6). */
+const RECOVERY_BITS = [0, 1, 2, 3];
+
+/**
+ * Returns every public key of a curve, as 128 hex digits, whose signature over the SHA2-256 of `message` this
+ * is: at most four. None where the bytes are no signature (raw r||s or DER).
+ * @example recoverSigners("ES256", message, signature).includes(deviceKey.publicKey); // => true
+ */
+export function recoverSigners(
+  algorithm: keyof typeof CURVES,
+  message: Uint8Array,
+  signature: Uint8Array,
+): readonly string[] {
+  const digest = createHash("sha256").update(message).digest();
+  return RECOVERY_BITS.flatMap((bit) => {
+    try {
+      const parsed = CURVES[algorithm].Signature.fromBytes(parseSignature(signature), "compact");
+      const key = parsed.addRecoveryBit(bit).recoverPublicKey(digest);
+      return [bytesToHex(key.toBytes(false).subarray(1))];
+    } catch {
+      return []; // no such point, or no signature at all
+    }
+  });
+}
