@@ -55,17 +55,24 @@ export async function* deleteBatches(deleteBatch: DeleteBatch): AsyncGenerator<n
 
 /**
  * Repeats each deletion until it finds no more rows, or until the time slice is over: then each has had one
- * batch at least. Returns whether rows may be left. Any number of replicas may delete at once.
+ * batch at least. Returns whether rows may be left. Any number of replicas may delete at once. Errors: the
+ * first one, after the other deletions have run.
  */
 export async function deleteInBatches(deletions: readonly DeleteBatch[], sliceMs = SLICE_MS): Promise<boolean> {
   const end = performance.now() + sliceMs;
   let isMore = false;
+  const errors: unknown[] = [];
   for (const deleteBatch of deletions) {
-    for await (const count of deleteBatches(deleteBatch)) {
-      if (performance.now() < end) continue;
-      isMore ||= count >= ROWS_PER_BATCH;
-      break;
+    try {
+      for await (const count of deleteBatches(deleteBatch)) {
+        if (performance.now() < end) continue;
+        isMore ||= count >= ROWS_PER_BATCH;
+        break;
+      }
+    } catch (error) {
+      errors.push(error);
     }
   }
+  if (errors.length > 0) throw errors[0];
   return isMore;
 }
