@@ -2,7 +2,7 @@ import { FixedClock, systemClock } from "@countersign/core";
 import { createLogger, createMetrics } from "@countersign/runtime";
 import { expect, it, vi } from "vitest";
 import type { Lease } from "../domain/ports.ts";
-import type { ServerKeyRotation } from "../domain/server-keys/server-key-rotation.ts";
+import type { OpenRotationsPage, ServerKeyRotation } from "../domain/server-keys/server-key-rotation.ts";
 import { type ChainJobsOptions, startChainJobs } from "./start-chain-jobs.ts";
 
 const chainName = "flow";
@@ -38,7 +38,7 @@ async function asked({ hasLease }: { hasLease: boolean }): Promise<string[]> {
     settlements: leases,
     readings: { openSagas: async () => [], watchedHeight: async () => 5n },
     // A new one: no replica asks for it without the lease.
-    rotations: { open: async (on: string, _limit: number, before?: Date) => (before ? [] : [of(on)]) },
+    rotations: { open: async (on: string, _limit: number, { before }: OpenRotationsPage) => (before ? [] : [of(on)]) },
     reconcile: async (rotation: ServerKeyRotation) => {
       asking.push(`rotation on ${rotation.chainName}`);
       return "submitted";
@@ -103,7 +103,8 @@ it("a rotation that the replica with the lease cannot complete is completed by a
       settlements: { mayLease: async () => false },
       readings: { openSagas: async () => Promise.reject(new Error("not read here")) },
       rotations: {
-        open: async (on: string, _limit: number, before = new Date()) => (committedAt < +before ? [of(on)] : []),
+        open: async (on: string, _limit: number, { before = new Date() }: OpenRotationsPage) =>
+          committedAt < +before ? [of(on)] : [],
       },
       reconcile: () => {
         tries[name] += 1;

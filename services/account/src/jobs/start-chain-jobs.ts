@@ -56,6 +56,7 @@ export function startChainJobs(
     pollMs: config.settlementMs,
   });
   const reconcileOpen = reconcileOpenRotations(options);
+  const reconcileStuck = reconcileOpenRotations(options);
   followChains({
     ...following,
     job: "server key rotations",
@@ -77,7 +78,7 @@ export function startChainJobs(
       if (chain && (await keyWatch.mayLease(chainName, lease))) await observe(chain, signal);
     });
     every(STUCK_MS, `stuck server key rotations of ${chainName}`, async (signal) => {
-      if (chains.has(chainName)) await reconcileOpen(chainName, signal, new Date(clock.now().getTime() - STUCK_MS));
+      if (chains.has(chainName)) await reconcileStuck(chainName, signal, new Date(clock.now().getTime() - STUCK_MS));
     });
   });
 }

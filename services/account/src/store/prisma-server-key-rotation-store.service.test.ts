@@ -50,8 +50,9 @@ it("of many at once one is committed, until it has failed; an end is written onc
   expect(one).toEqual({ ...first, transactionId: one.transactionId });
   expect(await store.open("flow-emulator", 10)).toEqual([one]);
   expect(await store.open("elsewhere", 10)).toEqual([]);
-  expect(await store.open("flow-emulator", 10, new Date(clock.now().getTime() + 1))).toEqual([one]);
-  expect(await store.open("flow-emulator", 10, clock.now())).toEqual([]);
+  expect(await store.open("flow-emulator", 10, { before: new Date(clock.now().getTime() + 1) })).toEqual([one]);
+  expect(await store.open("flow-emulator", 10, { before: clock.now() })).toEqual([]);
+  expect(await store.open("flow-emulator", 10, { skip: 1 })).toEqual([]);
   await store.finish({ ...one, transactionId: "another" }, "failed");
   expect(await store.newest(one.accountId, one.chainName)).toEqual(one);
   await store.finish(one, "failed");

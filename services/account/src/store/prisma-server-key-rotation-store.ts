@@ -43,10 +43,11 @@ export function prismaServerKeyRotationStore(prisma: PrismaClient): ServerKeyRot
       const where = { ...key(rotation), transactionId, state: "submitted" };
       await prisma.serverKeyRotation.updateMany({ where, data: { state } });
     },
-    async open(chainName, limit, before) {
+    async open(chainName, limit, { before, skip = 0 } = {}) {
       const rows = await prisma.serverKeyRotation.findMany({
         where: { chainName, state: "submitted", ...(before && { createdAt: { lt: before } }) },
         orderBy: { createdAt: "asc" },
+        skip,
         take: limit,
       });
       return rows.map(toRotation);

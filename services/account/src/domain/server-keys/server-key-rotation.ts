@@ -23,6 +23,13 @@ export interface ServerKeyRotation {
   readonly referenceHeight: bigint;
 }
 
+export interface OpenRotationsPage {
+  /** Only those committed before this time. */
+  readonly before?: Date | undefined;
+  /** How many of the oldest ones are left out. */
+  readonly skip?: number;
+}
+
 /** Rotations under way and done. */
 export interface ServerKeyRotationStore {
   /** The newest one of an account on a chain. */
@@ -31,8 +38,8 @@ export interface ServerKeyRotationStore {
   commit(rotation: ServerKeyRotation, now: Date): Promise<ServerKeyRotation>;
   /** Changes a rotation from submitted to its end, once. */
   finish(rotation: ServerKeyRotation, state: "sealed" | "failed"): Promise<void>;
-  /** Those of a chain that are submitted, the oldest first: all, or those committed before a time. */
-  open(chainName: string, limit: number, before?: Date): Promise<ServerKeyRotation[]>;
+  /** Those of a chain that are submitted, the oldest first. */
+  open(chainName: string, limit: number, page?: OpenRotationsPage): Promise<ServerKeyRotation[]>;
 }
 
 /** A rotation that the signer asks for. Keys: 128 hex digits. */
