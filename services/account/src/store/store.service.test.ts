@@ -1,7 +1,7 @@
 import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
+import { openPostgres, type Postgres, type Queries, sql } from "@countersign/postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Creation } from "../domain/creations/creation.ts";
 import { postgresChainReadings } from "./chain-readings.ts";
@@ -188,6 +188,29 @@ describe("creations", () => {
     expect(new Set(all.map(({ keyIndex }) => keyIndex)).size).toBe(all.length);
     expect(Math.max(...all.map(({ accountIds }) => accountIds.length))).toBeLessThanOrEqual(10);
     for (const batch of all) expect(batch.userKeys).toHaveLength(batch.accountIds.length);
+  });
+
+  it("an assignment reads no more deployments where many wait", async () => {
+    await postgres.execute(sql`
+      WITH added AS (
+        INSERT INTO account (id, profile_image_url, created_at, updated_at)
+        SELECT gen_random_uuid(), '', now(), now() FROM generate_series(1, 5000) RETURNING id)
+      INSERT INTO deployment (account_id, chain_name, user_key_algorithm, user_key, state, batch_limit, queued_at)
+      SELECT id, ${chainName}, 'ES256', repeat('ab', 64), 'queued', 10, now() FROM added`);
+    await postgres.execute(sql`ANALYZE deployment`);
+    const read = async (tx: Queries) => {
+      const [row] = await tx.query<{ count: bigint }>(sql`
+        SELECT idx_tup_fetch + seq_tup_read AS count FROM pg_stat_xact_user_tables WHERE relname = 'deployment'`);
+      return Number(row!.count);
+    };
+    const fetched = await postgres.transaction(async (tx) => {
+      const inTransaction: Postgres = { ...postgres, ...tx, transaction: (work) => work(tx) };
+      const store = postgresCreationStore(inTransaction, { transactionUrl: () => "" });
+      const before = await read(tx);
+      expect((await store.assign(chainName, lease()))?.accountIds).toHaveLength(10);
+      return (await read(tx)) - before;
+    });
+    expect(fetched).toBeLessThan(100);
   });
 
   const assigned = async (count: number): Promise<{ creation: Creation; owner: string }> => {
