@@ -1,23 +1,50 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { ConfigError } from "./config.ts";
 
+/** A file is read in parts: with a million events it is longer than a string can be. */
+const PART_BYTES = 1_048_576;
+
+/** Yields the lines of a file. Errors: ConfigError where the last one has no end. */
+function* linesOf(path: string): Generator<string> {
+  const file = openSync(path, "r");
+  try {
+    const decoder = new TextDecoder();
+    const part = Buffer.alloc(PART_BYTES);
+    let rest = "";
+    for (let count = readSync(file, part); count > 0; count = readSync(file, part)) {
+      const lines = (rest + decoder.decode(part.subarray(0, count), { stream: true })).split("\n");
+      rest = lines.pop()!;
+      yield* lines;
+    }
+    if (rest + decoder.decode() !== "") throw new ConfigError([`${path}: is cut off: its last line has no end`]);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Reads a file of one JSON value a line. Errors: ConfigError that names file and line. */
 export function readJsonLines<T>(path: string, schema: z.ZodType<T>): T[] {
-  const lines = readFileSync(path, "utf8").split("\n");
-  if (lines.pop() !== "") throw new ConfigError([`${path}: is cut off: its last line has no end`]);
-  return lines.map((line, i) => {
+  const values: T[] = [];
+  for (const line of linesOf(path)) {
     try {
-      return schema.parse(JSON.parse(line));
+      values.push(schema.parse(JSON.parse(line)));
     } catch {
-      throw new ConfigError([`${path}: line ${i + 1} is not as expected`]);
+      throw new ConfigError([`${path}: line ${values.length + 1} is not as expected`]);
     }
-  });
+  }
+  return values;
 }
 
 /** Writes one JSON value a line, for the owner of the process only. */
-export const writeJsonLines = (path: string, values: readonly unknown[]): void =>
-  writeFileSync(path, values.map((value) => `${JSON.stringify(value)}\n`).join(""), { mode: 0o600 });
+export function writeJsonLines(path: string, values: readonly unknown[]): void {
+  const file = openSync(path, "w", 0o600);
+  try {
+    for (const value of values) writeFileSync(file, `${JSON.stringify(value)}\n`);
+  } finally {
+    closeSync(file);
+  }
+}
 
 const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));
 const publicKey = z.object({ algorithm: z.enum(["ES256", "ES256K"]), publicKey: hex(128) });
