@@ -10,6 +10,8 @@ export interface Timeouts {
   statementMs?: number;
   /** Milliseconds to wait for the next byte of a server that not even cancels a statement. Default 12,000. */
   queryMs?: number;
+  /** Milliseconds after which Postgres ends a transaction without a statement. Default 30,000. */
+  idleInTransactionMs?: number;
 }
 
 export interface PoolOptions {
@@ -45,6 +47,7 @@ export function createPool(databaseUrl: string | Watched<string>, pool: PoolOpti
   const { connections = 5, applicationName = "countersign", onWait, onConnect, onError = () => undefined } = pool;
   const url = typeof databaseUrl === "string" ? unchanging(databaseUrl) : databaseUrl;
   const { connectMs = 5_000, statementMs = 10_000, queryMs = 12_000 } = pool.timeouts ?? {};
+  const { idleInTransactionMs = 30_000 } = pool.timeouts ?? {};
   const created = new pg.Pool({
     connectionString: url.current(),
     max: connections,
@@ -56,7 +59,7 @@ export function createPool(databaseUrl: string | Watched<string>, pool: PoolOpti
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: statementMs,
     // A client that hangs inside a transaction holds its locks for at most this long.
-    idle_in_transaction_session_timeout: 30_000,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
     application_name: applicationName,
   });
   const end = url.onChange((changed) => {

@@ -33,6 +33,12 @@ interface RestoreValues {
   readonly "nothing-lost"?: boolean | undefined;
 }
 
+/**
+ * Milliseconds for a statement or a transaction of a restore. Some are about all rows of a table, such as the
+ * end of all sessions, and no process of the service waits for their locks.
+ */
+export const RESTORE_MS = 3_600_000;
+
 /** Clocks of databases, processes and chains differ by less. */
 const CLOCKS_MS = 60_000;
 
@@ -100,7 +106,8 @@ export async function runRestore<Client extends { $disconnect(): Promise<void> }
 ): Promise<void> {
   const name = `${service.toUpperCase()}_DATABASE_URL`;
   const url = loadEnv(z.object({ [name]: z.string() }), env)[name] as string;
-  const postgres = openPostgres(url, { connections: 3 });
+  const timeouts = { statementMs: RESTORE_MS, queryMs: RESTORE_MS, idleInTransactionMs: RESTORE_MS };
+  const postgres = openPostgres(url, { connections: 3, timeouts });
   const prisma = new PrismaClient({ adapter: postgres.adapter });
   try {
     await restoreDatabase(postgres, restore, (wentBack) => work({ postgres, prisma, wentBack }));

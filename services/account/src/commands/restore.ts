@@ -6,6 +6,7 @@ import {
   CHAIN_USAGE,
   command,
   type Found,
+  RESTORE_MS,
   RESTORE_OPTIONS,
   RESTORE_USAGE,
   readChain,
@@ -39,7 +40,7 @@ export const restore = command({
         const accounts = ofChain.map((each, i) => ({ ...each, evmAddress: evm[i]! }));
         const { added, requeued } = await prisma.$transaction(
           (tx) => restoreAccounts(tx, accounts, { chainName, evmChainId, now: systemClock.now() }),
-          { timeout: 600_000 },
+          { timeout: RESTORE_MS },
         );
         print(`${chainName}: ${added} accounts found on chain are recorded; ${requeued} deployments begin again`);
       }

@@ -1,12 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { openDatabaseMark } from "@countersign/postgres";
+import { openDatabaseMark, sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { isFrozen } from "../store/prisma-freeze-store.ts";
 import { openHolds } from "../store/prisma-hold-store.ts";
 import { freezing, phoneOf } from "../testing/freezing.ts";
@@ -31,6 +32,9 @@ const line = (event: string, payload: Partial<Event>, service = "auth") => {
   return JSON.stringify({ subject, event: Buffer.from(Event.encode(message).finish()).toString("base64") });
 };
 
+/** A restore does not run through PgBouncer, which has the services' time limits. */
+const postgresItself = () => new URL(new URL(database.url).pathname, inject("postgresUrl")).href;
+
 async function run({ wentBack = true, events = [] as string[] } = {}) {
   const [eventsFile, out] = [join(directory, "events"), join(directory, "out")];
   writeFileSync(eventsFile, events.map((each) => `${each}\n`).join(""));
@@ -38,7 +42,7 @@ async function run({ wentBack = true, events = [] as string[] } = {}) {
   const source = events.length > 0 ? ["--events", eventsFile] : ["--no-events"];
   const args = [...stated, ...source, "--out", out, ...(wentBack ? ["--went-back"] : [])];
   const lines: string[] = [];
-  await restore.run({ args, env: { AUTH_DATABASE_URL: database.url }, print: (text) => lines.push(text) });
+  await restore.run({ args, env: { AUTH_DATABASE_URL: postgresItself() }, print: (text) => lines.push(text) });
   return { lines, accounts: readFileSync(out, "utf8") };
 }
 
@@ -64,6 +68,27 @@ describe("auth's database went back", () => {
     await run();
     expect(await prisma.freezeParty.count({ where: { accountId, askedAt: { not: null } } })).toBe(0);
     expect(await isFrozen(prisma, accountId)).toBe(true);
+  });
+
+  it("the end of all sessions may take an hour: there may be millions", async () => {
+    await postgres.execute(sql`CREATE TABLE limits (statement text, transaction text)`);
+    await postgres.execute(sql`
+      CREATE FUNCTION note_limits() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO limits VALUES (
+          current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout'));
+        RETURN NULL;
+      END $$`);
+    await postgres.execute(sql`
+      CREATE TRIGGER note_limits AFTER UPDATE ON session FOR EACH STATEMENT EXECUTE FUNCTION note_limits()`);
+    await postgres.execute(sql`
+      CREATE TRIGGER note_limits AFTER UPDATE ON database_mark FOR EACH STATEMENT EXECUTE FUNCTION note_limits()`);
+    const silence = vi.spyOn(Socket.prototype, "setTimeout");
+    await run();
+    const limits = { statement: "1h", transaction: "1h" };
+    expect(await postgres.query(sql`SELECT * FROM limits`)).toEqual([limits, limits]);
+    expect(silence).toHaveBeenCalledWith(3_600_000);
+    silence.mockRestore();
+    await postgres.execute(sql`DROP FUNCTION note_limits CASCADE`);
   });
 
   it("where it did not, everything goes on", async () => {

@@ -6,6 +6,7 @@ import {
   EVENTS_OPTIONS,
   EVENTS_USAGE,
   type EventLine,
+  RESTORE_MS,
   RESTORE_OPTIONS,
   RESTORE_USAGE,
   readEvents,
@@ -35,7 +36,7 @@ export const restore = command({
     const events = readEvents(this.usage, values);
     await runRestore("auth", env, stated, PrismaClient, async ({ postgres, prisma, wentBack }) => {
       if (wentBack) {
-        const { sessions } = await postgres.transaction(endAllAccess, 600_000);
+        const { sessions } = await postgres.transaction(endAllAccess, RESTORE_MS);
         print(`the database went back: ${sessions} sessions ended, all tokens and challenges are void`);
       } else print("the database did not go back: sessions go on");
       const { replayed, held } = await takeAwayAgain(prisma, events);

@@ -8,6 +8,7 @@ import {
   EVENTS_USAGE,
   type EventLine,
   type Found,
+  RESTORE_MS,
   RESTORE_OPTIONS,
   RESTORE_USAGE,
   readEvents,
@@ -28,7 +29,6 @@ import { readCheckpoints } from "./audit-verify.ts";
 import { candidatesOf, findAccount, serverVersions } from "./find-accounts.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
-const TIMEOUT_MS = 3_600_000;
 const AUDIT = { role: "audit" } as const;
 
 /**
@@ -83,7 +83,7 @@ export const restore = command({
             if (stated.nothingLost) throw new Error("--nothing-lost: checkpoints are lost, as said above");
             return true;
           },
-          { timeout: TIMEOUT_MS },
+          { timeout: RESTORE_MS },
         );
         const found: Found[] = [];
         for (const line of lines) {
