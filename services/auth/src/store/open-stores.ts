@@ -27,7 +27,7 @@ export async function openStores(runtime: ServiceRuntime, limits: AddressLimits)
   // A code is exchanged inside a transaction: its own connections keep a slow provider from blocking others.
   const { prisma: codes } = runtime.connections("codes", PrismaClient, 3);
   // Waiting for the lock of an account takes no connections of others.
-  const waiting = runtime.statements("waiting", 2);
+  const waiting = runtime.statements("locks", 2);
   return {
     access: asPort("access", prismaAccessStore(prisma)),
     actions: createActionLog(postgres, runtime.clock),
