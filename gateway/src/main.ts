@@ -27,7 +27,10 @@ await runService({
     exportTokenStateAge(metrics, tokenState);
     onClose("token-state", tokenState.close);
     dependency("token-state", () => tokenState.current());
-    const verifier = createTokenVerifier(tokenState, { issuer: config.issuer, clock, acceptEndedRequests: true });
+    const tokens = { issuer: config.issuer, clock };
+    // The services check a token once more; a chain node does not.
+    const verifier = createTokenVerifier(tokenState, { ...tokens, acceptEndedRequests: true });
+    const chainVerifier = createTokenVerifier(tokenState, tokens);
 
     const routes = createRoutes(clients, { requireLoginToken: config.requireLoginToken }).map((row) => ({
       ...row,
@@ -42,7 +45,7 @@ await runService({
     };
     const { chainNodes: nodes, chainRequestsPerMinute: perMinute } = config;
     const app = createApp({
-      chainProxy: nodes && createChainProxy({ nodes, verifier, clock, logger, perMinute }),
+      chainProxy: nodes && createChainProxy({ nodes, verifier: chainVerifier, clock, logger, perMinute }),
       routes,
       pages: [
         ...createPages({ openApi, asyncApi: createAsyncApi(openApi) }),

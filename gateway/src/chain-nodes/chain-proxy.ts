@@ -56,12 +56,13 @@ export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: 
     if (found === undefined) throw new AppError("RouteNotFound");
     response.locals.route = `/chain/v1/{chainName}${found.pattern}`;
     response.locals.takesToken = true;
-    const { accountId = "" } = authenticate(TOKEN_RULE, request.headersDistinct.authorization ?? [], verifier);
+    const authorizations = request.headersDistinct.authorization ?? [];
+    const { accountId = "", limitId = accountId } = authenticate(TOKEN_RULE, authorizations, verifier);
     response.locals.accountId = accountId;
-    limit(accountId, perMinute);
+    limit(limitId, perMinute);
     requirePlainBody(request);
     const proxy = proxyOf(found.chainName);
-    limitExchange(underWay, accountId, response);
+    limitExchange(underWay, limitId, response);
     request.url = found.path;
     const { headers } = request;
     request.headers = Object.fromEntries(
@@ -89,17 +90,20 @@ function nodeProxies(nodes: Watched<ChainNodes>, logger: Logger) {
   };
 }
 
-/** Limits an account's requests under way, and the time of each. Errors: RateLimited. */
-function limitExchange(underWay: Map<string, number>, accountId: string, response: Response): void {
-  const others = underWay.get(accountId) ?? 0;
+/**
+ * Limits the requests under way of an account or an ephemeral token, and the time of each.
+ * Errors: RateLimited.
+ */
+function limitExchange(underWay: Map<string, number>, limitId: string, response: Response): void {
+  const others = underWay.get(limitId) ?? 0;
   if (others >= MAX_UNDER_WAY) throw new AppError("RateLimited", { retryAfterSeconds: 1 });
-  underWay.set(accountId, others + 1);
+  underWay.set(limitId, others + 1);
   const timer = setTimeout(() => response.destroy(), EXCHANGE_MS);
   response.once("close", () => {
     clearTimeout(timer);
-    const left = underWay.get(accountId)! - 1;
-    if (left > 0) underWay.set(accountId, left);
-    else underWay.delete(accountId);
+    const left = underWay.get(limitId)! - 1;
+    if (left > 0) underWay.set(limitId, left);
+    else underWay.delete(limitId);
   });
 }
 

@@ -28,6 +28,8 @@ const MAX_TOKEN_LENGTH = 8_192;
 export interface Authenticated {
   readonly rawToken?: string | undefined;
   readonly accountId?: string;
+  /** The account; of an ephemeral token its own, because a thief of the person's login gets one. */
+  readonly limitId?: string;
 }
 
 /**
@@ -53,10 +55,10 @@ export function authenticate(
   if (rawToken === undefined) {
     throw new AppError("InvalidAccessToken", { detail: "The Authorization header is no Bearer token" });
   }
-  const { scope, accountId } = verifier.verify(rawToken);
+  const { scope, accountId, sessionId } = verifier.verify(rawToken);
   const allowed = allowedScopes(rule);
   if (!allowed.includes(scope)) throw insufficientScope(allowed, scope);
-  return { rawToken, accountId };
+  return { rawToken, accountId, limitId: scope === "sign" ? `${accountId}/${sessionId}` : accountId };
 }
 
 const bearerToken = (authorization: string): string | undefined =>

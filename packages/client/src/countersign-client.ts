@@ -196,8 +196,8 @@ export class CountersignClient extends AccountOperations {
 
   /**
    * Finishes as soon as possible. Rejects when the request is rejected, expired or failed, and with the
-   * signal's reason when it aborts. TwoFactorAuthFinished: the answer was lost on its way; the key is
-   * registered, so sign in by challenge.
+   * signal's reason when it aborts. TwoFactorAuthFinished: the answer was lost on its way, or the device was
+   * on the account already; the key is registered, so sign in by challenge.
    * @example
    * const requested = await client.requestTwoFactor({ login, chainName });
    * const { account } = await client.waitForTwoFactor(requested, { signal });

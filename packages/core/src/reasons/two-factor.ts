@@ -33,7 +33,7 @@ export const TWO_FACTOR = {
     grpc: "FAILED_PRECONDITION",
     http: 409,
     title: "The request is finished already",
-    cause: "The request was finished before; its answer may have been lost.",
+    cause: "The request was finished before, and its answer may have been lost; or the device was on the account.",
     remedy: "Sign in by challenge with the new device's key.",
   },
   TwoFactorAuthFailed: {

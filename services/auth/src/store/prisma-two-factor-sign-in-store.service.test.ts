@@ -53,6 +53,38 @@ const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "
 describe("sign-ins of new devices", () => {
   const store = () => prismaTwoFactorSignInStore(prisma);
 
+  it("find devices with one of their keys that signed in or were enrolled before a time", async () => {
+    const [earlier, later] = [-1, 1].map((minutes) => new Date(now.getTime() + minutes * 60_000)) as [Date, Date];
+    const pair = () => ({ accountKey: generateKeyPair().publicKey, deviceKey: generateKeyPair().publicKey });
+    const devices = times(3, pair);
+    const [signedIn, signedOut, enrolled] = devices.map(signInOf) as [
+      TwoFactorSignIn,
+      TwoFactorSignIn,
+      TwoFactorSignIn,
+    ];
+    await postgresSessionStore(prisma, postgres).begin(sessionOf(signedIn), "");
+    const { accountKey: a, deviceKey: d } = signedOut;
+    const keys = { accountKeyAlgorithm: a.algorithm, accountKey: a.publicKey };
+    const identity = { deviceKeyAlgorithm: d.algorithm, deviceKey: d.publicKey };
+    await prisma.formerSession.create({ data: { accountId, ...keys, ...identity, firstFullAt: now } });
+    await store().begin(enrolled, undefined);
+    await store().markEnrolled(enrolled.id, transaction, now);
+    const other = generateKeyPair().publicKey;
+    for (const { accountKey, deviceKey } of devices) {
+      const known = [{ accountKey, deviceKey }];
+      for (const keys of [
+        { accountKey, deviceKey: other },
+        { accountKey: other, deviceKey },
+        { accountKey: deviceKey, deviceKey: accountKey },
+      ]) {
+        expect(await store().devicesWith(accountId, keys, later)).toEqual(known);
+        expect(await store().devicesWith(accountId, keys, earlier)).toEqual([]);
+        expect(await store().devicesWith(uuidv7(clock), keys, later)).toEqual([]);
+      }
+    }
+    expect(await store().devicesWith(accountId, { accountKey: other, deviceKey: other }, later)).toEqual([]);
+  });
+
   it("are kept whole, and found by their account only", async () => {
     for (const signIn of [signInOf(), signInOf({ authTime: undefined })]) {
       expect(await store().begin(signIn, undefined)).toEqual({ kind: "begun", signIn });

@@ -1,15 +1,18 @@
 import { AppError } from "@countersign/core";
-import { queriesIn } from "@countersign/postgres";
+import { queriesIn, sqlFile } from "@countersign/postgres";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 import { beginSessionIn, lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
 import { blockKeys } from "./prisma-access-store.ts";
 import { isFrozen } from "./prisma-freeze-store.ts";
-import { toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
+import { toKey, toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
 import { writeTokenState } from "./write-token-state.ts";
 
 type Tx = Prisma.TransactionClient;
+type KeyRow = Record<"accountKeyAlgorithm" | "accountKey" | "deviceKeyAlgorithm" | "deviceKey", string>;
+
+const findDevicesWith = sqlFile(new URL("../../sql/find-devices-with.sql", import.meta.url));
 
 /** Clocks of other services may be behind ours. */
 const SKEW_MS = 60_000;
@@ -62,6 +65,15 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
       if (await isFrozen(prisma, accountId)) return "frozen";
       const blocked = await prisma.blockedKey.findFirst({ where: { accountId, OR: [...keys] } });
       return blocked ? "blocked" : "yes";
+    },
+
+    async devicesWith(accountId, { accountKey, deviceKey }, before) {
+      const keys = { accountKey: accountKey.publicKey, deviceKey: deviceKey.publicKey };
+      const rows = await queriesIn(prisma).query<KeyRow>(findDevicesWith({ accountId, ...keys, before }));
+      return rows.map((row) => ({
+        accountKey: toKey(row.accountKeyAlgorithm, row.accountKey),
+        deviceKey: toKey(row.deviceKeyAlgorithm, row.deviceKey),
+      }));
     },
 
     async isRecovering(accountId, now) {

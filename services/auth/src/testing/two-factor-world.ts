@@ -13,6 +13,7 @@ import type {
   ChainTransaction,
   Enrollment,
   EnrollmentSteps,
+  KeysOfDevice,
   RequestSource,
   TwoFactorRequests,
   TwoFactorSignIn,
@@ -27,6 +28,8 @@ interface MemoryStore extends TwoFactorSignInStore {
   sessions: Session[];
   verdict: "yes" | "frozen" | "blocked";
   recovering: boolean;
+  /** Devices that are on the account, perhaps on another chain. */
+  known: KeysOfDevice[];
   /** The account has left. */
   left: boolean;
   endedTokens: Set<string>;
@@ -51,6 +54,7 @@ function memoryStore(): MemoryStore {
     sessions: [],
     verdict: "yes",
     recovering: false,
+    known: [],
     left: false,
     endedTokens: new Set(),
     additions: [],
@@ -65,6 +69,12 @@ function memoryStore(): MemoryStore {
     find: async (accountId, id) => (rows.get(id)?.accountId === accountId ? rows.get(id) : undefined),
     mayEnroll: async () => store.verdict,
     isRecovering: async () => store.recovering,
+    devicesWith: async (_accountId, { accountKey, deviceKey }) =>
+      store.known.filter((each) =>
+        [each.accountKey, each.deviceKey].some(
+          (key) => samePublicKey(key, accountKey) || samePublicKey(key, deviceKey),
+        ),
+      ),
     recordAddition: async ({ id }, transaction) => void store.additions.push({ id, transaction }),
     async markEnrolled(id, _transaction, now) {
       rows.set(id, { ...rows.get(id)!, enrolledAt: now });
@@ -203,8 +213,15 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     app: { appId: "demo", appName: "Demo" },
     authTime: new Date("2026-11-20T09:59:00Z"),
   });
-  const findSignInKey: FindSignInKey = async (_accountId, _chainName, key) => {
+  /** The recovery keys of another chain. */
+  const recoveryElsewhere: PublicKey[] = [];
+  const findSignInKey: FindSignInKey = async (_accountId, chainName, key) => {
     if (failing.keys) throw failing.keys;
+    if (chainName !== "flow-emulator") {
+      if (recoveryElsewhere.some((each) => samePublicKey(each, key)))
+        return { type: "device", accountKey: key, deviceKey: key, origin: "recovery" };
+      throw new AppError("PleaseRegisterKey");
+    }
     if (registered.some((each) => samePublicKey(each, key)))
       return { type: "device", accountKey: key, deviceKey: key, origin: "sign-up" };
     throw new AppError("PleaseRegisterKey");
@@ -224,7 +241,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     requests,
     findSignInKey,
     hasLeft: async () => store.left,
-    chains: new Set(["flow-emulator"]),
+    chains: new Set(["flow-emulator", "flow-testnet"]),
     passkeys: { relyingPartiesOf: (appId: string) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
     clock,
     issueEphemeral: async ({ id, tokenId }) => `${id}.${tokenId}`,
@@ -248,6 +265,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     store,
     requests,
     registered,
+    recoveryElsewhere,
     failing,
     attested,
     registrations,

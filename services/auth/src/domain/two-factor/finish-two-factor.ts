@@ -30,7 +30,7 @@ export interface FinishTwoFactor {
 }
 
 export interface FinishTwoFactorOptions {
-  readonly signIns: Pick<TwoFactorSignInStore, "find" | "finish">;
+  readonly signIns: Pick<TwoFactorSignInStore, "find" | "finish" | "devicesWith">;
   readonly requests: Pick<TwoFactorRequests<unknown>, "describe" | "finish">;
   readonly enroll: EnrollDevice;
   readonly findSignInKey: FindSignInKey;
@@ -106,6 +106,9 @@ export const finishTwoFactor = (options: FinishTwoFactorOptions) => {
     const readAt = clock.now();
     await findSignInKey(accountId, chainName, accountKey);
     await markFinished(signIn, context);
+    // A device that was there before the request signs in by challenge: the request has not shown its key.
+    if ((await signIns.devicesWith(accountId, signIn, signIn.createdAt)).length > 0)
+      throw new AppError("TwoFactorAuthFinished");
 
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },

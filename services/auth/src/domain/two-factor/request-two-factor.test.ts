@@ -46,6 +46,29 @@ describe("requestTwoFactor", () => {
     expect(world.store.rows.size).toBe(0);
   });
 
+  it("takes the keys of a device that is on another chain together only", async () => {
+    const [accountKey, deviceKey] = [generateKeyPair().publicKey, generateKeyPair().publicKey];
+    world.store.known.push({ accountKey, deviceKey });
+    const other = generateKeyPair().publicKey;
+    for (const claimed of [
+      { accountKey, deviceKey: other },
+      { accountKey: other, deviceKey },
+      { accountKey: deviceKey, deviceKey },
+      { accountKey: other, deviceKey: accountKey },
+    ]) {
+      await expect(world.ask(claimed)).rejects.toEqual(refused("KeyAlreadyRegistered"));
+    }
+    expect(world.store.rows.size).toBe(0);
+    await expect(world.ask({ accountKey, deviceKey })).resolves.toBeDefined();
+  });
+
+  it("takes no recovery key of another chain, which the removal of the device would block", async () => {
+    const { publicKey } = generateKeyPair();
+    world.recoveryElsewhere.push(publicKey);
+    await expect(world.ask({ accountKey: publicKey })).rejects.toEqual(refused("KeyAlreadyRegistered"));
+    await expect(world.ask({ deviceKey: publicKey })).rejects.toEqual(refused("KeyAlreadyRegistered"));
+  });
+
   it("opens nothing where the app's attestation is refused, also for a repetition", async () => {
     await world.ask({ idempotencyKey: "k" });
     expect(world.attested).toEqual([["enrollment", "demo", "ann/1"]]);

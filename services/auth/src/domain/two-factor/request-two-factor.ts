@@ -3,10 +3,11 @@ import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersig
 import type { Attestation, RequireAttestation } from "../attestation.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { IdentityStore, Login, VerifyLogin } from "../login.ts";
-import type { FindSignInKey } from "../sign-in/ports.ts";
+import type { FindSignInKey, SignInKey } from "../sign-in/ports.ts";
 import { type NewUserKey, requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
 import {
   EPHEMERAL_TOKEN_MS,
+  type KeysOfDevice,
   type TwoFactorRequests,
   type TwoFactorSignIn,
   type TwoFactorSignInStore,
@@ -55,23 +56,38 @@ export interface RequestTwoFactorOptions<Opened> {
 export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened>) => {
   const { identities, signIns, clock } = options;
 
+  /**
+   * Rejects one key of a device that is on the account already, on another chain, without its other key.
+   * Nothing proves that the keys are the requesting device's own: another account key would get that device's
+   * name and age, and the removal of another identity would block its account key.
+   * Errors: KeyAlreadyRegistered.
+   */
+  async function requireWholeDevice(accountId: string, keys: KeysOfDevice): Promise<void> {
+    const known = await signIns.devicesWith(accountId, keys, clock.now());
+    const isWhole = ({ accountKey, deviceKey }: KeysOfDevice) =>
+      samePublicKey(accountKey, keys.accountKey) && samePublicKey(deviceKey, keys.deviceKey);
+    if (!known.every(isWhole)) throw new AppError("KeyAlreadyRegistered");
+  }
+
   async function requireNewKeys(accountId: string, chainName: string, keys: readonly PublicKey[]): Promise<void> {
     const verdict = await signIns.mayEnroll(accountId, keys);
     if (verdict === "frozen") throw new AppError("AccountFrozen");
     // A blocked key belonged to the account and is not enrolled again; another key can be.
     if (verdict === "blocked") throw new AppError("KeyAlreadyRegistered");
-    for (const key of keys)
-      if (await isRegistered(accountId, chainName, key)) throw new AppError("KeyAlreadyRegistered");
+    // On another chain a device may have the same keys; a recovery key is nobody's device.
+    const isTaken = async (chain: string, key: PublicKey): Promise<boolean> => {
+      const found = await findRegistered(accountId, chain, key);
+      return found !== undefined && (chain === chainName || found.origin === "recovery");
+    };
+    const onChains = [...options.chains].flatMap((chain) => keys.map((key) => isTaken(chain, key)));
+    if ((await Promise.all(onChains)).includes(true)) throw new AppError("KeyAlreadyRegistered");
   }
 
-  const isRegistered = (accountId: string, chainName: string, key: PublicKey): Promise<boolean> =>
-    options.findSignInKey(accountId, chainName, key).then(
-      () => true,
-      (error) => {
-        if (isAppError(error, "PleaseRegisterKey")) return false;
-        throw error;
-      },
-    );
+  const findRegistered = (accountId: string, chainName: string, key: PublicKey): Promise<SignInKey | undefined> =>
+    options.findSignInKey(accountId, chainName, key).catch((error) => {
+      if (isAppError(error, "PleaseRegisterKey")) return undefined;
+      throw error;
+    });
 
   return async (
     command: RequestTwoFactor,
@@ -97,7 +113,10 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     const before = idempotency && (await signIns.replayOf(idempotency));
     // A retry is answered also where its key was enrolled meanwhile.
     const keys = samePublicKey(accountKey, deviceKey) ? [accountKey] : [accountKey, deviceKey];
-    if (!before) await requireNewKeys(accountId, chainName, keys);
+    if (!before) {
+      await requireNewKeys(accountId, chainName, keys);
+      await requireWholeDevice(accountId, command);
+    }
 
     const now = clock.now();
     const begun =

@@ -36,6 +36,9 @@ export type BegunTwoFactor =
   | { readonly kind: "begun" | "replay"; readonly signIn: TwoFactorSignIn }
   | { readonly kind: "idempotency-key-reused" };
 
+/** The two keys of a device. */
+export type KeysOfDevice = Pick<NewUserKey, "accountKey" | "deviceKey">;
+
 export interface TwoFactorSignInStore {
   /** Returns what was begun with this Idempotency-Key; undefined where nothing was. */
   replayOf(idempotency: Idempotency): Promise<Exclude<BegunTwoFactor, { kind: "begun" }> | undefined>;
@@ -47,6 +50,8 @@ export interface TwoFactorSignInStore {
   find(accountId: string, id: string): Promise<TwoFactorSignIn | undefined>;
   /** Returns whether a device with these keys may be enrolled, as the database has it now. */
   mayEnroll(accountId: string, keys: readonly PublicKey[]): Promise<"yes" | "frozen" | "blocked">;
+  /** Returns devices that were on the account before this time and have one of these keys, on any chain. */
+  devicesWith(accountId: string, keys: KeysOfDevice, before: Date): Promise<KeysOfDevice[]>;
   /** Returns whether a recovery key has a live session of the account. */
   isRecovering(accountId: string, now: Date): Promise<boolean>;
   /**
