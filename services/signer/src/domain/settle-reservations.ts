@@ -7,7 +7,7 @@ export interface SettlementStore {
   begin(chainName: string): Promise<{ mark: Date; open: boolean }>;
   /**
    * Lowers reservations and usage to what the chain used, once each. Returns how many, and how many used more
-   * than was reserved.
+   * than was reserved. Errors: Unavailable where some are left for the same call again.
    */
   settle(
     chainName: string,
@@ -15,11 +15,14 @@ export interface SettlementStore {
     floor: Floor,
     now: Date,
   ): Promise<{ settled: number; underestimated: number }>;
-  /** Gives reservations until `mark` the height that no reference block of theirs is above. */
+  /**
+   * Gives reservations until `mark` the height that no reference block of theirs is above. Where there are
+   * many, some are left for the next call, with its later height.
+   */
   see(chainName: string, mark: Date, height: bigint): Promise<void>;
   /**
    * Releases open reservations that were seen below this height and are this many seconds old, by the
-   * database's clock. Returns how many.
+   * database's clock. Returns how many; where there are many, some are left for the next call.
    */
   release(chainName: string, seenBelow: bigint, seconds: number): Promise<number>;
 }
@@ -59,9 +62,10 @@ export const beginSettlement =
  * Settles what executed, then releases what can no longer execute: in this order, since everything up to the
  * sealed height must be settled before it releases anything. Repeated, it changes nothing. The caller's
  * report is trusted within limits: nothing is released before its reference block is too old by the signer's
- * own clock, and an executed transaction used at least an inclusion. Errors: UnknownChain.
+ * own clock, and an executed transaction used at least an inclusion. Errors: UnknownChain; Unavailable where
+ * not everything that executed was settled in time.
  *
- * Writes: what executed; the heights that were seen; releases, a part at a time, each in its own commit.
+ * Writes: what executed; the heights that were seen; releases; each a part at a time, in its own commit.
  * Crash: the account service reports the same again.
  */
 export const settleReservations =
