@@ -37,6 +37,13 @@ const NO_STREAM = 10059;
 const EXISTS = 10148;
 const NO_CONSUMER = 10014;
 
+/**
+ * Events of a durable consumer that were delivered and not acknowledged, also those that failed and wait for
+ * their next delivery: with so many, NATS delivers no other one. By its default of 1,000, the accounts of one
+ * push service that is away hold up the notices of all others.
+ */
+const MAX_UNACKNOWLEDGED = 100_000;
+
 /** Durable consumers of earlier versions: nobody fetches their events any more. */
 const RETIRED = ["device-session-created", "key-session-created"];
 
@@ -123,6 +130,7 @@ async function ensureConsumers(
       deliver_policy: DeliverPolicy.All,
       replay_policy: ReplayPolicy.Instant,
       max_deliver: maxDeliver,
+      max_ack_pending: MAX_UNACKNOWLEDGED,
       filter_subjects: [...filter],
       metadata,
     };
