@@ -11,6 +11,13 @@ const MAX_WAITING = 1_000;
 const MAX_COUNTED = 10_000;
 const REPLAY_BATCH = 500;
 
+/** Messages in one state, the oldest of them, and the error of the oldest that has failed. */
+interface Counted {
+  count: bigint;
+  oldest: Date | null;
+  lastError: string | null;
+}
+
 /**
  * Keeps webhooks in Postgres. A queue is a row for an account and an endpoint, and exists while messages wait
  * there; statements about one account lock its row first, so none of them misses a message that another one
@@ -127,27 +134,25 @@ export function postgresWebhookStore(postgres: Postgres): WebhookStore {
     async states(endpoints) {
       return Promise.all(
         endpoints.map(async (endpoint): Promise<EndpointState> => {
+          // The error is one of the counted rows: a look at all states would read the delivered ones.
           const counts = await Promise.all(
-            ["waiting", "dead"].map((state) =>
-              postgres.query<{ count: bigint; oldest: Date | null }>(sql`
-                SELECT count(*), min(created_at) AS oldest FROM (SELECT created_at FROM webhook_delivery
+            ["waiting", "dead"].map(async (state) => {
+              const [row] = await postgres.query<Counted>(sql`
+                SELECT count(*), min(created_at) AS oldest,
+                  (array_agg(last_result ORDER BY created_at) FILTER (WHERE attempts > 0))[1] AS "lastError"
+                FROM (SELECT created_at, last_result, attempts FROM webhook_delivery
                   WHERE endpoint = ${endpoint} AND state = ${state} AND state <> 'delivered'
-                  ORDER BY created_at LIMIT ${MAX_COUNTED}) AS counted`),
-            ),
+                  ORDER BY created_at LIMIT ${MAX_COUNTED}) AS counted`);
+              return row!;
+            }),
           );
-          const [last] = await postgres.query<{ last_result: string }>(sql`
-            SELECT last_result FROM webhook_delivery WHERE endpoint = ${endpoint} AND state <> 'delivered'
-              AND attempts > 0 ORDER BY created_at LIMIT 1`);
-          const [[waiting], [dead]] = counts as [
-            { count: bigint; oldest: Date | null }[],
-            { count: bigint; oldest: Date | null }[],
-          ];
+          const [waiting, dead] = counts as [Counted, Counted];
           return {
             endpoint,
-            waiting: Number(waiting?.count ?? 0),
-            dead: Number(dead?.count ?? 0),
-            oldestAt: waiting?.oldest ?? undefined,
-            lastError: last?.last_result ?? "",
+            waiting: Number(waiting.count),
+            dead: Number(dead.count),
+            oldestAt: waiting.oldest ?? undefined,
+            lastError: dead.lastError ?? waiting.lastError ?? "",
           };
         }),
       );
