@@ -3,12 +3,12 @@ import { sql } from "@countersign/postgres";
 import { afterEach, beforeEach } from "vitest";
 import { postgresWebhookStore } from "../store/postgres-webhook-store.ts";
 import type { WebhookEndpoint } from "../webhooks/config.ts";
-import { deliverDue } from "../webhooks/deliver.ts";
+import { type DeliverOptions, deliverDue } from "../webhooks/deliver.ts";
 import type { Attempt, Sent } from "../webhooks/send.ts";
 import { silentLogger } from "./silent-logger.ts";
 import { postgres } from "./store-fixture.ts";
 
-export const endpoint: WebhookEndpoint = {
+const endpoint: WebhookEndpoint = {
   id: "wallet",
   appId: "wallet",
   url: "https://h.example",
@@ -49,18 +49,18 @@ export function webhookQueues() {
       world.seen.push(sent.id);
       return world.answer(sent);
     },
-    /** A process: it delivers what is due to an endpoint. */
-    process: (to = endpoint) =>
+    /** A process: it delivers what is due to an endpoint, by its id. */
+    newProcess: (options: Partial<DeliverOptions> = {}) =>
       deliverDue({
         store: world.store,
         send: world.send,
+        endpoint: (id) => ({ ...endpoint, id }),
         clock: world.clock,
         logger: silentLogger as Logger,
         observe: (_, outcome) => void world.outcomes.push(outcome),
-      })(to),
-    async work(): Promise<void> {
-      while (await world.process());
-    },
+        ...options,
+      }),
+    work: (id = endpoint.id) => world.newProcess()(id),
     rows,
     stateOf: async (id: string) => (await rows()).find(({ eventId }) => eventId === id)?.state,
     queues: async () => (await postgres.query(sql`SELECT 1 FROM webhook_queue`)).length,

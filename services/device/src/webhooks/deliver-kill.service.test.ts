@@ -1,8 +1,6 @@
-import type { Logger } from "@countersign/core";
 import { describe, expect, it } from "vitest";
-import { silentLogger } from "../testing/silent-logger.ts";
-import { endpoint, no, ok, webhookQueues } from "../testing/webhook-queues.ts";
-import { deliverDue, LEASE_MS } from "./deliver.ts";
+import { no, ok, webhookQueues } from "../testing/webhook-queues.ts";
+import { LEASE_MS } from "./deliver.ts";
 
 const world = webhookQueues();
 const { add, newAccount, queues, rows, stateOf, work } = world;
@@ -27,7 +25,7 @@ describe("a process that is killed", () => {
         if (when === "after") await call(...args);
         throw dead;
       };
-    const killed = deliverDue({
+    const killed = world.newProcess({
       store: {
         ...world.store,
         lease: dying("lease", world.store.lease),
@@ -37,11 +35,8 @@ describe("a process that is killed", () => {
         release: dying("release", world.store.release),
       },
       send: dying("send", world.send),
-      clock: world.clock,
-      logger: silentLogger as Logger,
-      observe: () => undefined,
     });
-    await killed(endpoint).catch((error) => expect(error).toBe(dead));
+    await killed("wallet").catch((error) => expect(error).toBe(dead));
     for (let i = 0; i < 4; i++) {
       world.clock.advance(LEASE_MS);
       await work();

@@ -3,13 +3,13 @@ import { sql } from "@countersign/postgres";
 import { describe, expect, it, vi } from "vitest";
 import { erasePerson } from "../store/account-readings.ts";
 import { postgres } from "../testing/store-fixture.ts";
-import { endpoint, no, ok, webhookQueues } from "../testing/webhook-queues.ts";
+import { no, ok, webhookQueues } from "../testing/webhook-queues.ts";
 import { LEASE_MS, pauseMs } from "./deliver.ts";
 import type { Attempt } from "./send.ts";
 
 const HOUR_MS = 3_600_000;
 const world = webhookQueues();
-const { add, newAccount, process, queues, rows, stateOf, work } = world;
+const { add, newAccount, queues, rows, stateOf, work } = world;
 
 describe("delivery", () => {
   it("sends an account's events in their order, each once, and leaves no queue behind", async () => {
@@ -71,7 +71,7 @@ describe("delivery", () => {
     world.answer = ({ id }) => (id === failing ? no : ok);
     await work();
     expect(world.seen.toSorted()).toEqual([failing, free].toSorted());
-    await process({ ...endpoint, id: "game" });
+    await work("game");
     expect(world.seen.filter((id) => id === failing)).toHaveLength(2);
     world.clock.advance(4_000);
     await work();
@@ -147,7 +147,7 @@ describe("several processes", () => {
       return ok;
     };
     const drained = async () => {
-      for (let i = 0; i < 20; i++) await process();
+      for (let i = 0; i < 20; i++) await work();
     };
     await Promise.all([drained(), drained(), drained()]);
     expect(world.seen).toHaveLength(48);
@@ -160,7 +160,7 @@ describe("several processes", () => {
     const id = await add(account);
     const hung = Promise.withResolvers<Attempt>();
     world.answer = () => hung.promise;
-    const hanging = process();
+    const hanging = work();
     await expect.poll(() => world.seen).toEqual([id]);
     world.answer = () => ok;
     world.clock.advance(LEASE_MS - 1);

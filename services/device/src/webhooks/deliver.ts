@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@countersign/core";
+import { type Clock, type Logger, sleepUntil } from "@countersign/core";
 import type { WebhookEndpoint } from "./config.ts";
 import type { LeasedQueue, WebhookStore } from "./ports.ts";
 import type { SendWebhook } from "./send.ts";
@@ -12,6 +12,8 @@ const MAX_PAUSE_MS = 6 * 3_600_000;
 const MAX_RETRY_AFTER_S = 3_600;
 /** Requests of this process to one endpoint at once: a slow one holds up no other. */
 const MAX_REQUESTS = 10;
+/** After a failure of the database the next account waits, so that not all of them are leased in vain. */
+const FAILURE_PAUSE_MS = 100;
 
 /** Returns the milliseconds until the next attempt after `failures` of them: 5, 15, 45 s … 6 h, ±20 %. */
 export function pauseMs(failures: number, random: number, retryAfterS = 0): number {
@@ -22,22 +24,27 @@ export function pauseMs(failures: number, random: number, retryAfterS = 0): numb
 export interface DeliverOptions {
   readonly store: WebhookStore;
   readonly send: SendWebhook;
+  /** Returns an endpoint as it is configured now. Undefined: nothing more is sent to it. */
+  endpoint(id: string): WebhookEndpoint | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   observe(endpoint: string, outcome: "delivered" | "failed" | "dead"): void;
 }
 
 /**
- * Returns what sends the due messages of an endpoint, once: of each account the first one that waits, and the
- * next only after it has arrived or was given up. Any number of processes may do so at once: a lease, which
- * is a conditional update, decides. One that dies has sent a message at most once more than it recorded.
+ * Returns what sends the due messages of an endpoint, until none is due: of each account the first one that
+ * waits, and the next only after it has arrived or was given up. Called again meanwhile, it looks for due
+ * messages at once. Any number of processes may do so at once: a lease, which is a conditional update,
+ * decides. One that dies has sent a message at most once more than it recorded.
  */
-export function deliverDue({ store, send, clock, logger, observe }: DeliverOptions) {
-  /** Sends until a message fails, nothing waits, or the time is over. */
-  async function drain(endpoint: WebhookEndpoint, queue: LeasedQueue): Promise<void> {
+export function deliverDue({ store, send, endpoint: endpointOf, clock, logger, observe }: DeliverOptions) {
+  /** Sends until a message fails, nothing waits, the time is over, or nothing more is to be sent. */
+  async function drain(queue: LeasedQueue): Promise<void> {
     const { accountId } = queue;
     const stopAt = performance.now() + WORK_MS;
     while (performance.now() < stopAt) {
+      const endpoint = endpointOf(queue.endpoint);
+      if (endpoint === undefined) break;
       const delivery = await store.first(queue);
       if (delivery === undefined) break;
       const { eventId, body, attempts, giveUpAt } = delivery;
@@ -64,12 +71,35 @@ export function deliverDue({ store, send, clock, logger, observe }: DeliverOptio
     await store.release(queue, clock.now());
   }
 
-  return async (endpoint: WebhookEndpoint): Promise<boolean> => {
-    const now = clock.now();
-    const until = new Date(now.getTime() + LEASE_MS);
-    const queues = await store.lease(endpoint.id, MAX_REQUESTS, now, until);
-    const results = await Promise.allSettled(queues.map((queue) => drain(endpoint, queue)));
-    for (const result of results) if (result.status === "rejected") throw result.reason;
-    return queues.length === MAX_REQUESTS;
+  const tryDrain = (queue: LeasedQueue) =>
+    drain(queue).catch(async (err) => {
+      const { endpoint, accountId } = queue;
+      logger.warn({ err, endpoint, accountId }, "webhooks of an account not sent; will retry after the lease");
+      await sleepUntil(FAILURE_PAUSE_MS, []);
+    });
+
+  /** For each endpoint that is worked on: lets its run look for due queues at once. */
+  const lookAgain = new Map<string, () => void>();
+
+  return async (id: string): Promise<void> => {
+    const again = lookAgain.get(id);
+    if (again) return again();
+    const running = new Set<Promise<void>>();
+    try {
+      while (endpointOf(id)) {
+        const asked = new Promise<void>((resolve) => lookAgain.set(id, resolve));
+        const now = clock.now();
+        const until = new Date(now.getTime() + LEASE_MS);
+        for (const queue of await store.lease(id, MAX_REQUESTS - running.size, now, until)) {
+          const work: Promise<void> = tryDrain(queue).finally(() => running.delete(work));
+          running.add(work);
+        }
+        if (running.size === 0) return;
+        await Promise.race(running.size < MAX_REQUESTS ? [...running, asked] : running);
+      }
+    } finally {
+      await Promise.all(running);
+      lookAgain.delete(id);
+    }
   };
 }

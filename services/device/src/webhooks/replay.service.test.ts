@@ -8,7 +8,7 @@ import type { WebhookStore } from "./ports.ts";
 
 const HOUR_MS = 3_600_000;
 const world = webhookQueues();
-const { add, newAccount, process, queues, rows, work } = world;
+const { add, newAccount, queues, rows, work } = world;
 
 describe("replay", () => {
   it("sends one event, those of a time, or only the dead again, with the same ids, each once", async () => {
@@ -70,7 +70,7 @@ describe("replay", () => {
     world.clock.advance(1_000);
     const replaying = world.store.replay({ endpoint: "wallet", from: new Date(0), deadOnly: false }, world.clock.now());
     const delivering = (async () => {
-      for (let i = 0; i < 30; i++) await process();
+      for (let i = 0; i < 30; i++) await work();
     })();
     expect(await replaying).toBe(1_100);
     await delivering;

@@ -46,7 +46,10 @@ export function startWebhooks({
     registers: [metrics.registry],
   });
   const observe = (endpoint: string, outcome: string) => attempts.inc({ endpoint, outcome });
-  const deliver = deliverDue({ store, send, clock, logger, observe });
+  let stopping = false;
+  const find = (id: string) => endpoints.current().find((each) => each.id === id);
+  const endpoint = (id: string) => (stopping ? undefined : find(id));
+  const deliver = deliverDue({ store, send, endpoint, clock, logger, observe });
   const setState = createReadGauge(metrics, {
     name: "countersign_device_webhook_events",
     help: "Events for an endpoint that wait, or were given up and are kept, at most 10,000 each",
@@ -66,22 +69,14 @@ export function startWebhooks({
     concurrency: MAX_CONCURRENT_EVENTS,
     handler: onWebhookEvent({ endpoints, store, listApps, clock }),
   });
-  const running = new Map<string, Promise<void>>();
+  const running = new Set<Promise<void>>();
   /** Works on each endpoint apart, so that a slow one holds up no other. */
-  const begin = (endpoint: WebhookEndpoint): void => {
-    if (running.has(endpoint.id)) return;
-    const work = (async () => {
-      try {
-        while (await deliver(endpoint)) if (stopping) return;
-      } catch (err) {
-        logger.warn({ err, endpoint: endpoint.id }, "webhooks of an endpoint not sent; will retry");
-      } finally {
-        running.delete(endpoint.id);
-      }
-    })();
-    running.set(endpoint.id, work);
+  const begin = ({ id }: WebhookEndpoint): void => {
+    const work: Promise<void> = deliver(id)
+      .catch((err) => logger.warn({ err, endpoint: id }, "webhooks of an endpoint not sent; will retry"))
+      .finally(() => running.delete(work));
+    running.add(work);
   };
-  let stopping = false;
   const job = (name: string, intervalMs: number, run: () => Promise<unknown>) =>
     startPeriodicJob({ job: name, intervalMs, logger, run });
   const jobs = [
@@ -105,15 +100,15 @@ export function startWebhooks({
   return {
     /** Sends a test message, once, apart from the queues. Undefined: there is no such endpoint. */
     async test(id: string): Promise<Attempt | undefined> {
-      const endpoint = endpoints.current().find((each) => each.id === id);
-      if (endpoint === undefined) return undefined;
-      return send(endpoint, { id: uuidv7(clock), body: webhookBody("webhook.test", clock.now(), {}) });
+      const found = find(id);
+      if (found === undefined) return undefined;
+      return send(found, { id: uuidv7(clock), body: webhookBody("webhook.test", clock.now(), {}) });
     },
     async close(): Promise<void> {
       stopping = true;
       await consumer.close();
       await Promise.all(jobs.map((each) => each.close()));
-      await Promise.all(running.values());
+      await Promise.all(running);
     },
   };
 }
