@@ -28,20 +28,30 @@ export function deletionOf(queries: Queries, table: string, condition: Statement
 
 /**
  * Deletes on a database of several nodes, where a statement over shards can neither skip locked rows nor stop
- * after some: deletes those up to the value that the last of them has in the order.
+ * after some, and no row has a ctid for all shards: deletes those that it has read, by their primary key.
  */
-async function deleteDistributed(queries: Queries, table: string, condition: Statement, limit: number) {
-  const [, filter, column] = /^([\s\S]*) ORDER BY (\w+)$/.exec(condition.text.trim())!;
-  const { name, values } = condition;
-  const [last] = await queries.query<{ at: unknown }>({
-    name: `last ${name}`,
-    text: `SELECT max(at) AS at FROM (
-      SELECT ${column} AS at FROM ${table} WHERE ${filter} ORDER BY ${column} LIMIT $${values.length + 1}) AS first`,
+async function deleteDistributed(queries: Queries, table: string, { name, text, values }: Statement, limit: number) {
+  const key = await queries.query<{ column: string; type: string }>({
+    name: `primary key of ${table}`,
+    text: `SELECT attname AS column, format_type(atttypid, NULL) AS type FROM pg_index JOIN pg_attribute
+      ON attrelid = indrelid AND attnum = ANY (indkey) WHERE indrelid = '${table}'::regclass AND indisprimary`,
+    values: [],
+  });
+  const columns = key.map(({ column }) => column);
+  const limited = values.length + 1;
+  const rows = await queries.query<Record<string, string>>({
+    name: `first ${name}`,
+    text: `SELECT ${columns.map((each) => `${each}::text`)} FROM ${table} WHERE ${text} LIMIT $${limited}`,
     values: [...values, limit],
   });
-  if (last!.at === null) return 0;
-  const text = `DELETE FROM ${table} WHERE ${filter} AND ${column} <= $${values.length + 1}`;
-  return queries.execute({ name: `distributed ${name}`, text, values: [...values, last!.at] });
+  if (rows.length === 0) return 0;
+  const [, filter] = /^([\s\S]*) ORDER BY \w+$/.exec(text.trim())!;
+  const lists = key.map(({ type }, i) => `$${limited + i}::text[]::${type}[]`);
+  return queries.execute({
+    name: `distributed ${name}`,
+    text: `DELETE FROM ${table} WHERE ${filter} AND (${columns}) IN (SELECT * FROM unnest(${lists}))`,
+    values: [...values, ...columns.map((column) => rows.map((row) => row[column]))],
+  });
 }
 
 /** Repeats a deletion until it finds no more rows; yields how many rows it deleted each time. */
