@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sendTransaction } from "@countersign/client";
+import { generateKeyPair } from "@countersign/keys/node";
 import { setUpNetwork } from "@countersign/local-stack/chain-setup.ts";
 import type { Child } from "@countersign/local-stack/child.ts";
 import { startEmulator } from "@countersign/local-stack/emulator.ts";
@@ -86,4 +87,55 @@ it("an identity has one account, with addresses on every network that it asked f
     const signedIn = await persist(person, `sign in on ${chainName}`, again);
     expect(signedIn).toMatchObject({ account: { id: onFirst.id }, transaction: { chainName } });
   }
+});
+
+/** Two devices of one account: one has a key on the first network, the other on both. */
+async function twoDevices() {
+  const owner = createPerson(stack.stack);
+  await signUp(owner, { idempotent: true });
+  const newLogin = () => logIn(stack.stack, owner.email);
+  const { client } = createPhone(stack.stack);
+  const asked = await client.requestTwoFactor({ login: await newLogin(), chainName: first });
+  await owner.client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await client.matchingCode(asked) });
+  await client.waitForTwoFactor(asked);
+  await persist(owner, "second network", async () => client.signUp({ login: await newLogin(), chainName: second }));
+  const networks = async () => new Set((await client.me()).addresses.map(({ chainName }) => chainName)).size;
+  await expect.poll(networks, { timeout: 30_000 }).toBe(2);
+  return { owner, newLogin, other: client };
+}
+
+it("a new device does not get a key of another device, which nobody has shown to be its own", {
+  timeout: 120_000,
+}, async () => {
+  const { owner, newLogin } = await twoDevices();
+  const claimed = owner.deviceKey.publicKey;
+  const { publicKey } = generateKeyPair().publicKey;
+  // With the identity it would have the other's name and age; its removal would block the account key.
+  for (const [accountKey, deviceKey] of [
+    [publicKey, claimed],
+    [claimed, publicKey],
+  ]) {
+    const device = { publicKey: deviceKey, algorithm: "ES256", name: "New phone" };
+    const userKey = { type: "device", publicKey: accountKey, algorithm: "ES256", device };
+    const answer = await fetch(`${stack.stack.gateway}/auth/v1/signin/2fa`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ request: { ...(await newLogin()), chainName: second }, userKey }),
+    });
+    expect(await answer.json()).toMatchObject({ status: 409, error: "KeyAlreadyRegistered" });
+  }
+});
+
+it("a device joins a further network with its own key, and only its key opens the session", {
+  timeout: 120_000,
+}, async () => {
+  const { owner, newLogin, other } = await twoDevices();
+  const { client } = createPhone(stack.stack, { deviceKey: owner.deviceKey });
+  const asked = await client.requestTwoFactor({ login: await newLogin(), chainName: second });
+  await other.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await client.matchingCode(asked) });
+  // The login alone is enough for this far: the answer must have no session.
+  await expect(client.waitForTwoFactor(asked)).rejects.toMatchObject({ error: "TwoFactorAuthFinished" });
+  const signIn = async () => client.signIn({ login: await newLogin(), chainName: second });
+  const { account } = await persist(owner, "sign in", signIn);
+  expect(account.id).toBe(asked.twoFactorAuth.accountId);
 });
