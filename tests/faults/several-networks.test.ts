@@ -135,7 +135,7 @@ it("a device joins a further network with its own key, and only its key opens th
   await other.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await client.matchingCode(asked) });
   // The login alone is enough for this far: the answer must have no session.
   await expect(client.waitForTwoFactor(asked)).rejects.toMatchObject({ error: "TwoFactorAuthFinished" });
-  const signIn = async () => client.signIn({ login: await newLogin(), chainName: second });
-  const { account } = await persist(owner, "sign in", signIn);
+  const signIn = { login: await newLogin(), chainName: second };
+  const { account } = await persist(owner, "sign in", () => client.waitForTwoFactor(asked, { signIn }));
   expect(account.id).toBe(asked.twoFactorAuth.accountId);
 });

@@ -8,7 +8,7 @@ import { ApiTransport } from "./http.ts";
 import { type LockManager, platformLocks } from "./locks.ts";
 import { matchingCode } from "./matching-code.ts";
 import { finishTwoFactor, type RequestTwoFactorOptions, requestTwoFactor, waitForTwoFactor } from "./new-device.ts";
-import { SessionEndedError } from "./problem-error.ts";
+import { ProblemError, SessionEndedError } from "./problem-error.ts";
 import type { Challenge, Credentials, SignedIn, TwoFactorRequested, UserKey } from "./resources.ts";
 import { ClientSession } from "./session.ts";
 import type { SessionView } from "./session-state.ts";
@@ -184,7 +184,8 @@ export class CountersignClient extends AccountOperations {
   }
 
   /**
-   * Opens this new device's session, once. Rejects with TwoFactorAuthPending (409) until a device has
+   * Opens this new device's session, once; of a device that was on the account already, on another network,
+   * never (TwoFactorAuthFinished). Rejects with TwoFactorAuthPending (409) until a device has
    * approved and the chain has sealed the transaction.
    * @example
    * const { twoFactorAuth, ephemeralAccessToken } = await client.requestTwoFactor({ login, chainName });
@@ -197,16 +198,22 @@ export class CountersignClient extends AccountOperations {
   /**
    * Finishes as soon as possible. Rejects when the request is rejected, expired or failed, and with the
    * signal's reason when it aborts. TwoFactorAuthFinished: the answer was lost on its way, or the device was
-   * on the account already; the key is registered, so sign in by challenge.
+   * on the account already, on another network; the key is registered, and with `signIn` it signs in.
    * @example
    * const requested = await client.requestTwoFactor({ login, chainName });
-   * const { account } = await client.waitForTwoFactor(requested, { signal });
+   * const { account } = await client.waitForTwoFactor(requested, { signal, signIn: { login, chainName } });
    */
-  waitForTwoFactor(
+  async waitForTwoFactor(
     { twoFactorAuth: { id }, ephemeralAccessToken }: TwoFactorRequested,
-    { signal }: { signal?: AbortSignal } = {},
+    { signal, signIn }: { signal?: AbortSignal; signIn?: ChallengeOptions } = {},
   ): Promise<SignedIn> {
-    return waitForTwoFactor(() => this.finishTwoFactor(id, ephemeralAccessToken, signal), signal);
+    try {
+      return await waitForTwoFactor(() => this.finishTwoFactor(id, ephemeralAccessToken, signal), signal);
+    } catch (error) {
+      const isFinished = error instanceof ProblemError && error.error === "TwoFactorAuthFinished";
+      if (!isFinished || signIn === undefined) throw error;
+      return this.signIn(signIn);
+    }
   }
 
   /**

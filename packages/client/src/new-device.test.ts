@@ -96,6 +96,18 @@ describe("waiting", () => {
     expect(client.credentials).toBeUndefined();
   });
 
+  it("signs in by challenge where the device was on the account already, or the answer was lost", async () => {
+    const challenge = { challengeData: "ab".repeat(16), expiresAt: "2026-11-20T10:05:00.000Z" };
+    const { client, seen } = newDevice([409, { error: "TwoFactorAuthFinished" }], [200, challenge], [200, signedIn]);
+    const signIn = { login, chainName: "flow-emulator" };
+    expect(await client.waitForTwoFactor(asked, { signIn })).toEqual(signedIn);
+    expect(seen.map(({ path }) => path)).toEqual([
+      "/auth/v1/signin/2fa/finish",
+      "/auth/v1/signin/challenge",
+      "/auth/v1/signin/challenge/respond",
+    ]);
+  });
+
   it("ends with the signal, before, while and between asking", async () => {
     const before = newDevice([200, signedIn]);
     const reason = new Error("gone");

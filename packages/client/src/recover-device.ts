@@ -32,5 +32,5 @@ export async function recoverDevice(options: RecoverDeviceOptions): Promise<Sign
   const asked = await device.requestTwoFactor({ login, chainName, ...(attributes && { device: attributes }) });
   // Both sides are the same person's, so the codes are equal; the message is checked all the same.
   await recovery.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await device.matchingCode(asked) });
-  return device.waitForTwoFactor(asked, signal ? { signal } : {});
+  return device.waitForTwoFactor(asked, { signIn: { login, chainName }, ...(signal && { signal }) });
 }

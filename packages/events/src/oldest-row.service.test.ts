@@ -44,6 +44,7 @@ it("events are published although the look for the oldest one meets its time lim
   const slow: Postgres = {
     ...postgres,
     query: (statement) => {
+      // The smallest id of all is smaller, and that of each event larger.
       const isWhole = statement.text.includes("extract(epoch") && !statement.values.some((id) => `${id}` > "01");
       if (!isWhole) return postgres.query(statement);
       wholeLooks += 1;

@@ -34,7 +34,8 @@ async function deleteDistributed(queries: Queries, table: string, { name, text, 
   const key = await queries.query<{ column: string; type: string }>({
     name: `primary key of ${table}`,
     text: `SELECT attname AS column, format_type(atttypid, NULL) AS type FROM pg_index JOIN pg_attribute
-      ON attrelid = indrelid AND attnum = ANY (indkey) WHERE indrelid = '${table}'::regclass AND indisprimary`,
+      ON attrelid = indrelid AND attnum = ANY (indkey) WHERE indrelid = '${table}'::regclass AND indisprimary
+      ORDER BY attnum`,
     values: [],
   });
   const columns = key.map(({ column }) => column);

@@ -80,5 +80,5 @@ async function openWith(
   const requested = await client.requestTwoFactor({ login, chainName, ...described });
   const { expiresAt } = requested.twoFactorAuth;
   show({ step: "enrolling", matchingCode: await client.matchingCode(requested), expiresAt });
-  await client.waitForTwoFactor(requested, { signal });
+  await client.waitForTwoFactor(requested, { signal, signIn: { login, chainName } });
 }

@@ -78,6 +78,16 @@ export function deliverDue({ store, send, endpoint: endpointOf, clock, logger, o
       await sleepUntil(FAILURE_PAUSE_MS, []);
     });
 
+  async function lease(id: string, limit: number): Promise<LeasedQueue[]> {
+    const now = clock.now();
+    try {
+      return await store.lease(id, limit, now, new Date(now.getTime() + LEASE_MS));
+    } catch (err) {
+      logger.warn({ err, endpoint: id }, "due webhooks of an endpoint not found; will look again");
+      return [];
+    }
+  }
+
   /** For each endpoint that is worked on: lets its run look for due queues at once. */
   const lookAgain = new Map<string, () => void>();
 
@@ -85,21 +95,16 @@ export function deliverDue({ store, send, endpoint: endpointOf, clock, logger, o
     const again = lookAgain.get(id);
     if (again) return again();
     const running = new Set<Promise<void>>();
-    try {
-      while (endpointOf(id)) {
-        const asked = new Promise<void>((resolve) => lookAgain.set(id, resolve));
-        const now = clock.now();
-        const until = new Date(now.getTime() + LEASE_MS);
-        for (const queue of await store.lease(id, MAX_REQUESTS - running.size, now, until)) {
-          const work: Promise<void> = tryDrain(queue).finally(() => running.delete(work));
-          running.add(work);
-        }
-        if (running.size === 0) return;
-        await Promise.race(running.size < MAX_REQUESTS ? [...running, asked] : running);
+    while (endpointOf(id)) {
+      const asked = new Promise<void>((resolve) => lookAgain.set(id, resolve));
+      for (const queue of await lease(id, MAX_REQUESTS - running.size)) {
+        const work: Promise<void> = tryDrain(queue).finally(() => running.delete(work));
+        running.add(work);
       }
-    } finally {
-      await Promise.all(running);
-      lookAgain.delete(id);
+      if (running.size === 0) break;
+      await Promise.race(running.size < MAX_REQUESTS ? [...running, asked] : running);
     }
+    await Promise.all(running);
+    lookAgain.delete(id);
   };
 }

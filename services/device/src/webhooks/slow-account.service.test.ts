@@ -98,3 +98,24 @@ it("a failure of the database at one account does not keep the others from their
   expect(world.seen.toSorted()).toEqual(others.toSorted());
   expect(await stateOf(late)).toBe("waiting");
 });
+
+it("a failed look beside a slow account does not keep the others from theirs", async () => {
+  const slow = await add(newAccount());
+  const end = hang(slow);
+  const { store } = world;
+  let looks = 0;
+  const lease: typeof store.lease = (...args) => {
+    looks += 1;
+    return looks === 2 ? Promise.reject(new Error("connection lost")) : store.lease(...args);
+  };
+  const deliver = world.newProcess({ store: { ...store, lease } });
+  const working = deliver("wallet");
+  await expectSeen([slow]);
+  const other = await add(newAccount());
+  await deliver("wallet");
+  await expect.poll(() => looks, { timeout: 10_000 }).toBe(2);
+  await deliver("wallet");
+  await expectSeen([other]);
+  end();
+  await working;
+});

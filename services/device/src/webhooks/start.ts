@@ -72,9 +72,7 @@ export function startWebhooks({
   const running = new Set<Promise<void>>();
   /** Works on each endpoint apart, so that a slow one holds up no other. */
   const begin = ({ id }: WebhookEndpoint): void => {
-    const work: Promise<void> = deliver(id)
-      .catch((err) => logger.warn({ err, endpoint: id }, "webhooks of an endpoint not sent; will retry"))
-      .finally(() => running.delete(work));
+    const work: Promise<void> = deliver(id).finally(() => running.delete(work));
     running.add(work);
   };
   const job = (name: string, intervalMs: number, run: () => Promise<unknown>) =>

@@ -40,7 +40,7 @@ export function applyLimits(
     return count <= limit;
   };
   const within = new Set(batch.filter(isWithinLimit));
-  const requested = withNewestLimits(mergeReservations([...within].flatMap(({ reservation }) => reservation ?? [])));
+  const requested = withLastLimits(mergeReservations([...within].flatMap(({ reservation }) => reservation ?? [])));
   const full = findOverBudget(requested, budgets);
   const verdicts = batch.map((decision) => {
     if (!within.has(decision)) return "RateLimited";
@@ -54,15 +54,15 @@ export function applyLimits(
  * Judges all by the limits of the last that names a window, as the statement does that writes them: where the
  * policy changed meanwhile, it would otherwise refuse the whole batch.
  */
-function withNewestLimits(reservations: readonly Reservation[]): Reservation[] {
-  const newest = new Map(
+function withLastLimits(reservations: readonly Reservation[]): Reservation[] {
+  const last = new Map(
     reservations.flatMap(({ chainName, windows }) =>
       windows.map((each) => [usageId(chainName, each.id), each] as const),
     ),
   );
   return reservations.map((each) => ({
     ...each,
-    windows: each.windows.map((window) => newest.get(usageId(each.chainName, window.id)) ?? window),
+    windows: each.windows.map((window) => last.get(usageId(each.chainName, window.id)) ?? window),
   }));
 }
 

@@ -1,3 +1,4 @@
+import { AppError } from "@countersign/core";
 import type { Executed, Floor } from "../budget/settlement.ts";
 import { type ChainPolicy, referenceSeconds } from "../policy/chain.ts";
 
@@ -6,15 +7,15 @@ export interface SettlementStore {
   /** The database's time, and whether a reservation of the chain is open. */
   begin(chainName: string): Promise<{ mark: Date; open: boolean }>;
   /**
-   * Lowers reservations and usage to what the chain used, once each. Returns how many, and how many used more
-   * than was reserved. Errors: Unavailable where some are left for the same call again.
+   * Lowers reservations and usage to what the chain used, once each. Returns how many, how many used more
+   * than was reserved, and whether none is left for the same call again.
    */
   settle(
     chainName: string,
     executed: readonly Executed[],
     floor: Floor,
     now: Date,
-  ): Promise<{ settled: number; underestimated: number }>;
+  ): Promise<{ settled: number; underestimated: number; isWhole: boolean }>;
   /**
    * Gives reservations until `mark` the height that no reference block of theirs is above. Where there are
    * many, some are left for the next call, with its later height.
@@ -74,8 +75,10 @@ export const settleReservations =
     const { chainName, executed, mark, latestHeight, sealedHeight } = settlement;
     const seconds = referenceSeconds(chain(chainName));
     const floor = { computation: 1, fees: inclusionFees(chainName) };
-    const { settled, underestimated } = await store.settle(chainName, executed, floor, now());
+    const { settled, underestimated, isWhole } = await store.settle(chainName, executed, floor, now());
     if (underestimated > 0) onUnderestimated(underestimated);
+    // The caller reports all of these again: nothing may be released before they are settled.
+    if (!isWhole) throw new AppError("Unavailable");
     await store.see(chainName, mark, latestHeight);
     const released = await store.release(chainName, sealedHeight - REFERENCE_EXPIRY_BLOCKS - NODE_LAG_BLOCKS, seconds);
     return { settled, released };

@@ -58,7 +58,7 @@ describe("a payload that a blocked key has signed", () => {
   });
 
   it.each(["ES256", "ES256K"] as const)("is refused with one of many blocked keys, %s", async (algorithm) => {
-    const [last, ...others] = Array.from({ length: 40 }, () => generateKeyPair(algorithm));
+    const [last, ...others] = Array.from({ length: 70 }, () => generateKeyPair(algorithm));
     const ofOthers = [generateKeyPair("EdDSA"), generateKeyPair("ES256"), generateKeyPair("ES256K"), ...others];
     state.blockedKeys = ofOthers.map(({ publicKey }) => publicKey);
     await paymaster(asked(signedBy(byDevice())));

@@ -41,18 +41,18 @@ export function hasSigned(message: DecodedMessage, keys: readonly PublicKey[]): 
   });
 }
 
-/** With more keys, verifying takes longer than recovering the keys that a signature can be of. */
-const MAX_VERIFIED_KEYS = 8;
+/** With more keys of a curve, verifying takes longer than recovering those that a signature can be of. */
+const MAX_VERIFIED_KEYS = { ES256: 60, ES256K: 10 };
 
 /**
  * Returns whether a signature is one of the keys'. It takes as long however many there are: an account
  * collects blocked keys without a limit, and the signer serves nobody else meanwhile.
  */
 function someKeyVerifies(keys: readonly PublicKey[], signed: Uint8Array, signature: Uint8Array): boolean {
-  if (keys.length <= MAX_VERIFIED_KEYS) return keys.some((key) => verifySignature(key, signed, signature));
   return FLOW_KEY_ALGORITHMS.some((algorithm) => {
     const ofCurve = keys.filter((key) => key.algorithm === algorithm);
-    if (ofCurve.length === 0) return false;
+    if (ofCurve.length <= MAX_VERIFIED_KEYS[algorithm])
+      return ofCurve.some((key) => verifySignature(key, signed, signature));
     const signers = recoverSigners(algorithm, signed, signature);
     return ofCurve.some(({ publicKey }) => signers.includes(publicKey));
   });

@@ -175,7 +175,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     expect(await verdictOf(logs[0]!.append(entry(""), creation(1, { chainName: "d" })))).toBe("signed");
   });
 
-  it("a batch whose decisions are of two policies is judged by the newer one, and fails nobody else", async () => {
+  it("a batch whose decisions are of two policies is judged by the last one, and fails nobody else", async () => {
     const accountId = uuidv7(clock);
     const log = newLog(databases[0]!);
     const of = (limit: number, fees: number) =>

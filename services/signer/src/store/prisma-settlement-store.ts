@@ -1,4 +1,3 @@
-import { AppError } from "@countersign/core";
 import { isOpenFees } from "../budget/budget.ts";
 import {
   type Executed,
@@ -124,15 +123,14 @@ export function prismaSettlementStore(prisma: PrismaClient, bounds: Partial<type
 
     async settle(chainName, executed, floor, now) {
       const end = performance.now() + sliceMs;
-      const total = { settled: 0, underestimated: 0 };
+      const total = { settled: 0, underestimated: 0, isWhole: true };
       for (let from = 0; from < executed.length; from += perTransaction) {
         const some = executed.slice(from, from + perTransaction);
         const part = await prisma.$transaction((tx) => settlePart(tx, chainName, some, { floor, now }));
         total.settled += part.settled;
         total.underestimated += part.underestimated;
-        // The caller reports all of these again, since nothing may be released before they are settled.
         const isLast = from + perTransaction >= executed.length;
-        if (part.settled > 0 && !isLast && performance.now() >= end) throw new AppError("Unavailable");
+        if (part.settled > 0 && !isLast && performance.now() >= end) return { ...total, isWhole: false };
       }
       return total;
     },

@@ -86,6 +86,22 @@ it("a long report is settled over several calls, each once, and nothing is relea
   expect(await used()).toEqual([25, 24 * 100, 24]);
 });
 
+it("transactions that used more than was reserved are counted over several calls", async () => {
+  const counts: number[] = [];
+  const settle = settleReservations({
+    store: stores()[0]!,
+    now: () => clock.now(),
+    chain: () => ({ referenceSeconds: 0 }) as ChainPolicy,
+    inclusionFees: () => 1,
+    onUnderestimated: (count) => void counts.push(count),
+  });
+  const more = executed.map((each) => ({ ...each, computation: 1_000 }));
+  const report = () =>
+    settle({ chainName, mark: new Date(0), latestHeight: 1n, sealedHeight: 1n, executed: more }).catch(() => undefined);
+  for (let call = 0; call < 4; call += 1) await report();
+  expect(counts).toEqual([10, 10, 5]);
+});
+
 it("two replicas that get the same report at once settle each transaction once", async () => {
   const unhurried = replicas.map((each) => prismaSettlementStore(each, { perTransaction: 10 }));
   const results = await Promise.all(unhurried.map((store) => store.settle(chainName, executed, FLOOR, clock.now())));

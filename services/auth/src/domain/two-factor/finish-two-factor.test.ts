@@ -20,6 +20,17 @@ describe("letting a new device in", () => {
   const token = (change: object = {}) => world.tokenOf(accountId, id, change);
   const finish = async () => world.finish(await token(), id);
 
+  it("opens no session for a device that was on the account before the request", async () => {
+    const keys = { accountKey: generateKeyPair().publicKey, deviceKey: generateKeyPair().publicKey };
+    world.store.known.push(keys);
+    const { id } = (await world.ask(keys)).opened;
+    world.seal(id, 3);
+    const finished = world.finish(await world.tokenOf(accountId, id), id);
+    await expect(finished).rejects.toEqual(refused("TwoFactorAuthFinished"));
+    expect(world.store.sessions).toEqual([]);
+    expect(world.registrations).toHaveLength(2);
+  });
+
   it("registers key and device, then opens the session of the login that asked", async () => {
     world.seal(id, 3);
     const finished = await finish();

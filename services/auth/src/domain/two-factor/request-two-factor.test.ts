@@ -60,6 +60,13 @@ describe("requestTwoFactor", () => {
     }
     expect(world.store.rows.size).toBe(0);
     await expect(world.ask({ accountKey, deviceKey })).resolves.toBeDefined();
+    // The version before enrolled devices with another account key on another chain.
+    world.store.known.push({ accountKey: other, deviceKey });
+    for (const claimed of [
+      { accountKey, deviceKey },
+      { accountKey: other, deviceKey },
+    ])
+      await expect(world.ask(claimed)).resolves.toBeDefined();
   });
 
   it("takes no recovery key of another chain, which the removal of the device would block", async () => {

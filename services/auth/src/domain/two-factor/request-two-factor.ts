@@ -66,7 +66,7 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     const known = await signIns.devicesWith(accountId, keys, clock.now());
     const isWhole = ({ accountKey, deviceKey }: KeysOfDevice) =>
       samePublicKey(accountKey, keys.accountKey) && samePublicKey(deviceKey, keys.deviceKey);
-    if (!known.every(isWhole)) throw new AppError("KeyAlreadyRegistered");
+    if (known.length > 0 && !known.some(isWhole)) throw new AppError("KeyAlreadyRegistered");
   }
 
   async function requireNewKeys(accountId: string, chainName: string, keys: readonly PublicKey[]): Promise<void> {
