@@ -11,7 +11,10 @@ const RECOVERY_BITS = [0, 1, 2, 3];
 /**
  * Returns every public key of a curve, as 128 hex digits, whose signature over the SHA2-256 of `message` this
  * is: at most four. None where the bytes are no signature (raw r||s or DER).
- * @example recoverSigners("ES256", message, signature).includes(deviceKey.publicKey); // => true
+ * @example
+ * const { publicKey, privateKey } = generateKeyPair();
+ * const signers = recoverSigners("ES256", message, signMessage(privateKey, message));
+ * signers.includes(publicKey.publicKey); // => true
  */
 export function recoverSigners(
   algorithm: keyof typeof CURVES,
