@@ -101,3 +101,21 @@ it("transactionResult asks for no events of a transaction that failed", async ()
   expect(found).toMatchObject({ errorMessage: "no", events: [] });
   expect(asked).toBe(1);
 });
+
+it("reads a transaction whose script and arguments are no UTF-8: the chain executes them too", async () => {
+  const base64 = (...parts: string[]) => Buffer.from(parts.join(""), "latin1").toString("base64");
+  const account = "f8d6e0586b0a20c7";
+  const fetch = async () =>
+    Response.json({
+      script: base64("// \u00ff\u00fe\ntransaction {}"),
+      arguments: [base64('{"type":"String","value":"\u00ff"}'), Buffer.from('"é"').toString("base64")],
+      proposal_key: { address: account, key_index: "0", sequence_number: "7" },
+      payer: account,
+      authorizers: [account],
+    });
+  const access = createAccessApi({ baseUrl: "http://node.test", fetch });
+  expect(await access.transaction("cd".repeat(32))).toMatchObject({
+    script: "// \ufffd\ufffd\ntransaction {}",
+    arguments: ['{"type":"String","value":"\ufffd"}', '"é"'],
+  });
+});

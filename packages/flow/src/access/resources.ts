@@ -56,7 +56,10 @@ export interface TransactionResult {
   readonly events: readonly ChainEvent[];
 }
 
-/** A transaction on chain, without its signatures. Addresses are 16 hex digits. */
+/**
+ * A transaction on chain, without its signatures. Addresses are 16 hex digits. In a script or an argument
+ * that is no UTF-8, each byte above 127 is U+FFFD.
+ */
 export interface ChainTransaction {
   /** The Cadence text. */
   readonly script: string;

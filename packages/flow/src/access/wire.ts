@@ -42,6 +42,15 @@ const fromBase64 = (text: string): string => {
   return decodeUtf8(bytes);
 };
 
+/** Text of a transaction. The chain executes what is no UTF-8, too: bytes above 127 are U+FFFD then. */
+function textFromBase64(text: string): string {
+  try {
+    return fromBase64(text);
+  } catch {
+    return atob(text).replace(/[\x80-\xff]/g, "\ufffd");
+  }
+}
+
 export const signatureBody = (entry: TransactionSignature) => ({
   address: entry.address,
   key_index: String(entry.keyId),
@@ -111,8 +120,8 @@ export function readTransaction(body: unknown): ChainTransaction {
   const transaction = object(body, "transaction");
   const proposal = object(transaction.proposal_key, "proposal_key");
   return {
-    script: fromBase64(string(transaction.script, "script")),
-    arguments: array(transaction.arguments ?? [], "arguments").map((each) => fromBase64(string(each, "argument"))),
+    script: textFromBase64(string(transaction.script, "script")),
+    arguments: array(transaction.arguments ?? [], "arguments").map((each) => textFromBase64(string(each, "argument"))),
     proposalKey: {
       address: address(proposal.address, "proposal_key.address"),
       keyId: Number(digits(proposal.key_index, "key_index")),
