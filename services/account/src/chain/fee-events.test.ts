@@ -21,13 +21,16 @@ function chain(payers: Record<string, string>, events: { withdrawn: ChainEvent[]
       asked.push(type);
       return type.endsWith("TokensWithdrawn") ? events.withdrawn : events.deducted;
     },
-    transaction: async (id) => ({
-      script: "",
-      arguments: [],
-      authorizers: [],
-      payer: payers[id]!,
-      proposalKey: { address: "01cf0e2f2f715450", keyId: 1, sequenceNumber: BigInt(id) },
-    }),
+    transaction: async (id) => {
+      asked.push(id);
+      return {
+        script: "",
+        arguments: [],
+        authorizers: [],
+        payer: payers[id]!,
+        proposalKey: { address: "01cf0e2f2f715450", keyId: 1, sequenceNumber: BigInt(id) },
+      };
+    },
   };
   return { asked, paid: () => paidTransactions(access, network, 1n, 9n, signal) };
 }
@@ -44,6 +47,19 @@ describe("the paymaster's transactions", () => {
     expect(await paid()).toEqual([
       { proposer: "01cf0e2f2f715450", keyId: 1, sequenceNumber: 7n, computation: 394n, fees: 1000n },
     ]);
+  });
+
+  it("counts a transaction once, by the chain's own event: a contract may emit others before it", async () => {
+    const indexed = (index: number, amount: string) => ({ ...deducted("7", amount), index });
+    const { asked, paid } = chain(
+      { 7: paymaster.address },
+      {
+        withdrawn: [withdrawn("7", "0xf3fcd2c1a78f5eee")],
+        deducted: [indexed(9, "0.00001000"), indexed(2, "0.00000001"), indexed(5, "0.00000001")],
+      },
+    );
+    expect(await paid()).toMatchObject([{ sequenceNumber: 7n, fees: 1000n }]);
+    expect(asked.filter((each) => each === "7")).toHaveLength(1);
   });
 
   it("reads nothing more where nothing was withdrawn", async () => {

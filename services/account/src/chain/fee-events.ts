@@ -38,7 +38,11 @@ export async function paidTransactions(
   );
   if (ids.size === 0) return [];
   const deducted = await access.events(`A.${fees}.FlowFees.FeesDeducted`, from, to, signal);
-  const ours = deducted.filter(({ transactionId }) => ids.has(transactionId));
+  const inOrder = deducted
+    .filter(({ transactionId }) => ids.has(transactionId))
+    .toSorted((one, other) => (one.index ?? 0) - (other.index ?? 0));
+  // Any contract can have it emitted, with amounts of its choice: the chain's own is a transaction's last.
+  const ours = [...new Map(inOrder.map((event) => [event.transactionId, event])).values()];
 
   const read = async ({ transactionId, fields }: ChainEvent): Promise<PaidTransaction[]> => {
     const { payer, proposalKey } = await access.transaction(transactionId, signal);
