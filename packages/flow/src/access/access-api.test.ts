@@ -119,3 +119,31 @@ it("reads a transaction whose script and arguments are no UTF-8: the chain execu
     arguments: ['{"type":"String","value":"\ufffd"}', '"é"'],
   });
 });
+
+const heights = (from: number, to: number, events: Record<number, unknown[]> = {}) =>
+  Response.json(
+    Array.from({ length: to - from + 1 }, (_, i) => ({ block_height: String(from + i), events: events[from + i] })),
+  );
+
+it("events go on where an answer ends early: a node that lags behind leaves out the blocks that it lacks", async () => {
+  const answers = [heights(5, 7, { 6: [eventOf(KEY_ADDED, "1")] }), heights(8, 9, { 9: [eventOf(KEY_ADDED, "2")] })];
+  const asked: string[] = [];
+  const fetch = async (url: unknown) => {
+    asked.push(new URL(String(url)).search);
+    return answers.shift() as Response;
+  };
+  const access = createAccessApi({ baseUrl: "http://node.test", fetch });
+  expect((await access.events(KEY_ADDED, 5n, 9n)).map(({ index, height }) => [index, height])).toEqual([
+    [1, 6n],
+    [2, 9n],
+  ]);
+  expect(asked).toEqual([5, 8].map((start) => `?type=${KEY_ADDED}&start_height=${start}&end_height=9`));
+});
+
+it.each([
+  ["no blocks", () => heights(5, 4)],
+  ["earlier blocks only", () => heights(1, 4)],
+])("events are refused where the answer has %s", async (_, answer) => {
+  const access = createAccessApi({ baseUrl: "http://node.test", fetch: async () => answer() });
+  await expect(access.events(KEY_ADDED, 5n, 9n)).rejects.toThrow("has no blocks from 5 on");
+});

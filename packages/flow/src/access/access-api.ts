@@ -108,7 +108,8 @@ export interface AccessApi {
    */
   waitForSeal(id: string, options: WaitForSealOptions): Promise<TransactionResult>;
   /**
-   * Events of one type in a range of sealed blocks, both ends included; at most 250 blocks a call.
+   * All events of one type in a range of sealed blocks, both ends included; at most 250 blocks a call.
+   * Errors: AccessApiError, also where the node lacks a block.
    * @example const events = await access.events("flow.AccountKeyAdded", 1_000n, 1_249n);
    */
   events(type: string, from: bigint, to: bigint, signal?: AbortSignal): Promise<ChainEvent[]>;
@@ -185,7 +186,7 @@ export function createAccessApi({
     }
   }
 
-  const events = (type: string, blocks: string, signal?: AbortSignal): Promise<ChainEvent[]> =>
+  const eventsIn = (type: string, blocks: string, signal?: AbortSignal) =>
     request(`/v1/events?type=${encodeURIComponent(type)}&${blocks}`, readEvents, signal);
 
   const api: AccessApi = {
@@ -250,7 +251,7 @@ export function createAccessApi({
       if (eventTypes === undefined) return read("");
       const result = await read("?select=block_id,status,status_code,error_message");
       if (result?.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") return result;
-      const inBlock = (type: string) => events(type, `block_ids=${result.blockId}`, signal);
+      const inBlock = async (type: string) => (await eventsIn(type, `block_ids=${result.blockId}`, signal)).events;
       const found = await Promise.all(eventTypes.map(inBlock)).catch(() => []);
       const own = found.map((ofType) => ofType.filter(({ transactionId }) => transactionId === id));
       if (own.length > 0 && own.every((ofType) => ofType.length > 0))
@@ -274,7 +275,17 @@ export function createAccessApi({
       }
     },
 
-    events: (type, from, to, signal) => events(type, `start_height=${from}&end_height=${to}`, signal),
+    async events(type, from, to, signal) {
+      const found: ChainEvent[] = [];
+      // A node that lags behind answers without the blocks that it lacks, and lists those without events.
+      for (let start = from; start <= to; ) {
+        const { events, last } = await eventsIn(type, `start_height=${start}&end_height=${to}`, signal);
+        if (last < start) throw new AccessApiError(`the access node has no blocks from ${start} on`, 404);
+        for (const event of events) found.push(event);
+        start = last + 1n;
+      }
+      return found;
+    },
   };
   return api;
 }

@@ -132,10 +132,14 @@ export function readTransaction(body: unknown): ChainTransaction {
   };
 }
 
-/** Events of several blocks, each with the height of its block. */
-export const readEvents = (body: unknown): ChainEvent[] =>
-  array(body, "blocks").flatMap((each) => {
+/** Events of several blocks, each with the height of its block, and the height of the last block. */
+export function readEvents(body: unknown): { events: ChainEvent[]; last: bigint } {
+  let last = -1n;
+  const events = array(body, "blocks").flatMap((each) => {
     const block = object(each, "block");
     const height = BigInt(digits(block.block_height, "block_height"));
+    if (height > last) last = height;
     return array(block.events ?? [], "events").map((event) => ({ ...readEvent(event), height }));
   });
+  return { events, last };
+}
