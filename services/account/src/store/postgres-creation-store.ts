@@ -147,7 +147,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
         (count) =>
           postgres.query<{ id: string }>(sql`
             SELECT id FROM creation WHERE state IN ('assigned', 'signed') AND lease_until < ${now}
-            ORDER BY created_at LIMIT ${count}::int`),
+            ORDER BY lease_until LIMIT ${count}::int`),
         async ({ id }) => {
           const [row] = await postgres.query<CreationRow>(sql`
             UPDATE creation SET lease_owner = ${owner}::uuid, lease_until = ${until}::timestamptz

@@ -236,6 +236,32 @@ describe("creations", () => {
     expect(await stateOf(creation.accountIds[0]!)).toBe("assigned");
   });
 
+  it("are taken over in turn: those that fail each time, another chain's for example, hold up none", async () => {
+    await prisma.creation.deleteMany();
+    await prisma.proposalKey.updateMany({ data: { creationId: null } });
+    const owner = uuidv4();
+    await prisma.creation.createMany({
+      data: Array.from({ length: 8 }, (_, keyIndex) => ({
+        ...{ id: uuidv7(clock), chainName: "flow-other", keyIndex, accountIds: [], state: "assigned" },
+        ...{ leaseOwner: owner, leaseUntil: clock.now(), createdAt: clock.now() },
+      })),
+    });
+    const later = (seconds: number) => new Date(clock.now().getTime() + seconds * 1_000);
+    await queue(1);
+    const younger = (await creations().assign(chainName, { ...lease(owner), now: later(1), until: later(1) }))!;
+    await prisma.creation.update({ where: { id: younger.id }, data: { createdAt: later(1) } });
+    const taken = new Set<string>();
+    for (let second = 2; second < 12; second++) {
+      for (let left = 2; left > 0; left--) {
+        const { id } = (await creations().takeOver(lease(owner, later(second))))!;
+        await creations().moveLeaseEnd(id, { owner, now: later(second), until: later(second + 0.9) });
+        taken.add(id);
+      }
+    }
+    expect(taken).toContain(younger.id);
+    await prisma.creation.deleteMany();
+  });
+
   it("halves of a failed batch are not joined by others, and one that fails alone is asked for again", async () => {
     const { creation, owner } = await assigned(4);
     expect(await creations().failed(creation.id, owner, { requeueWithLimit: 2 }, "bad key")).toBe(true);
