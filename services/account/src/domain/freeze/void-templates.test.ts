@@ -83,6 +83,21 @@ describe("voidTemplates", () => {
     expect(sequenceNumber).toBe(5n);
   });
 
+  it("voids on every chain, also where one does not answer, and fails to be asked again", async () => {
+    const away = { ...chain, accountKeys: async () => Promise.reject(new Error("away")) };
+    const find = async () => {
+      const both = [{ chainName: "flow-a", chainType: "cadence", address }, ...addresses];
+      return { account: { addresses: both } } as never;
+    };
+    const chains = new Map([
+      ["flow-a", away],
+      [chainName, chain],
+    ]);
+    const voiding = voidTemplates({ accounts: { find }, chains, signer, pause: async () => undefined });
+    await expect(voiding(accountId, signal)).rejects.toThrow("away");
+    expect(sequenceNumber).toBe(5n);
+  });
+
   it("takes a number for used up, by any transaction", async () => {
     chain = {
       ...chain,

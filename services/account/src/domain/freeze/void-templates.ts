@@ -69,8 +69,14 @@ export const voidTemplates =
     }
 
     const found = await accounts.find(accountId, "");
-    for (const { chainName, chainType, address } of found?.account.addresses ?? []) {
-      const chain = chains.get(chainName);
-      if (chain && chainType === "cadence") await voidOn(chain, address);
-    }
+    const addresses = found?.account.addresses.filter(({ chainType }) => chainType === "cadence") ?? [];
+    // Of one chain that does not answer, the others do not wait.
+    const voided = await Promise.allSettled(
+      addresses.map(async ({ chainName, address }) => {
+        const chain = chains.get(chainName);
+        if (chain) await voidOn(chain, address);
+      }),
+    );
+    const refused = voided.find((result) => result.status === "rejected");
+    if (refused) throw refused.reason;
   };
