@@ -107,3 +107,15 @@ it("does not judge a wrong sequence number before the node knows the block that 
   expect(await chain.outcome(ours, signal)).toEqual({ status: "pending" });
   expect(await chain.outcome(ours, signal)).toEqual({ status: "failed", cause, wrongSequenceAt: 107n });
 });
+
+it("does not show a change of keys before the node knows its block", async () => {
+  const blocks = [undefined, { id: "", height: 107n, time: new Date(0) }];
+  const result = { status: "Sealed", statusCode: 0, errorMessage: "", blockId: "cc".repeat(32), events: [] } as const;
+  const chain = chainOn({
+    transactionResult: async () => result,
+    block: async () => blocks.shift(),
+    blockAt: async () => undefined,
+  });
+  expect(await chain.keyAdditionOutcome(ours, signal)).toEqual({ status: "pending", events: [] });
+  expect(await chain.keyAdditionOutcome(ours, signal)).toEqual({ status: "sealed", height: 107n, events: [] });
+});

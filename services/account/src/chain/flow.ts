@@ -110,13 +110,14 @@ export function createFlowChain(
       if (result.status !== "Sealed") return { status: "pending", events: [] };
       if (result.statusCode !== 0 || result.errorMessage !== "") return { status: "failed", events: [] };
       const block = await access.block(result.blockId, signal);
-      const next = block && (await access.blockAt(block.height + 1n, signal));
+      if (!block) return { status: "pending", events: [] };
+      const next = await access.blockAt(block.height + 1n, signal);
       const events = result.events.map((event) => {
         const [addedKey] = addedKeys([event]);
         const [revokedKey] = revokedKeys([event]);
         return { type: event.type, ...(addedKey && { addedKey }), ...(revokedKey && { revokedKey }) };
       });
-      return { status: "sealed", ...(block && { height: block.height }), ...(next && { before: next.time }), events };
+      return { status: "sealed", height: block.height, ...(next && { before: next.time }), events };
     },
 
     maxEventBlocks: EVENT_BLOCKS,

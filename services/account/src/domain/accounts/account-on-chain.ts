@@ -41,6 +41,10 @@ export const userKeyOf = (
 export const recoveryKeyOf = (keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined =>
   activeKey(keys, "recovery", publicKey);
 
+/** Returns whether a node that lags behind has shown the keys: one was added at this index, which stays. */
+export const areBehind = (keys: readonly AccountKey[], index: number): boolean =>
+  keys.every((key) => key.index < index);
+
 /**
  * Requires fewer user keys than the limit, so that no key is put on chain that could not be registered.
  * Errors: TooManyKeys.

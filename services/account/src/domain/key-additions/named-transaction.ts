@@ -16,6 +16,7 @@ export interface NamedTransaction {
 }
 
 export const mismatch = (detail: string) => new AppError("TransactionMismatch", { detail });
+export const pending = () => new AppError("TransactionPending", { retryAfterSeconds: 1 });
 
 /**
  * Returns what a transaction did that a client names, once it is sealed, with its chain and the account's
@@ -32,7 +33,7 @@ export async function sealedTransaction(
   const address = await cadenceAddressOf(accounts, accountId, chainName);
   const { status, ...outcome } = await chain.keyAdditionOutcome(transactionId, signal);
   if (status === "unknown") throw await unknownTransaction(chain, transactionId, signal);
-  if (status === "pending") throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
+  if (status === "pending") throw pending();
   if (status === "expired") throw mismatch("the transaction expired before a block took it");
   if (status !== "sealed") throw mismatch("the transaction failed");
   return { chain, address, ...outcome };

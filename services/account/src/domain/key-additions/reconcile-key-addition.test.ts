@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { key } from "../../testing/chain-account.ts";
+import { address, key } from "../../testing/chain-account.ts";
 import { newDevice, reconcile, submit, world } from "../../testing/key-additions.ts";
 import type { KeyAdditionOutcome } from "./key-addition.ts";
 
@@ -34,6 +34,17 @@ describe("reconciling", () => {
     await submit();
     world.outcome = { ...world.outcome, ...change };
     world.height += blocks;
+    expect(await reconcile()).toMatchObject({ state: "failed" });
+  });
+
+  it("has not failed while a node that lags behind does not show the key of a sealed transaction", async () => {
+    await submit();
+    const addedKey = { address, publicKey: newDevice.publicKey, keyIndex: 2, weight: 1, hashAlgorithm: 1 };
+    world.outcome = { status: "sealed", height: 1001n, events: [{ type: "flow.AccountKeyAdded", addedKey }] };
+    expect(await reconcile()).toMatchObject({ state: "submitted" });
+    world.height += 651;
+    expect(await reconcile()).toMatchObject({ state: "submitted" });
+    world.keys = [...world.keys, { ...key(2, newDevice.publicKey), revoked: true }];
     expect(await reconcile()).toMatchObject({ state: "failed" });
   });
 

@@ -34,6 +34,11 @@ describe("a transaction that a client names", () => {
     expect(await verify(), "in the youngest block").toBe(2);
   });
 
+  it("is asked about again while a node that lags behind does not show the key", async () => {
+    world.keys = world.keys.slice(0, 2);
+    await expect(verify()).rejects.toMatchObject({ reason: "TransactionPending" });
+  });
+
   it.each<[string, () => void]>([
     ["failed", () => (world.outcome = { status: "failed", events: [] })],
     ["expired before it ran", () => (world.outcome = { status: "expired", events: [] })],

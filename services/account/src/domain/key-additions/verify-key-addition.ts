@@ -1,11 +1,12 @@
 import { AppError } from "@countersign/core";
 import { decodeMessage, InvalidMessageError, keyRoleOf } from "@countersign/flow";
-import { userKeyOf } from "../accounts/account-on-chain.ts";
+import { areBehind, userKeyOf } from "../accounts/account-on-chain.ts";
 import type { KeyAdditionEvent, KeyAdditionTarget } from "./key-addition.ts";
 import {
   mismatch,
   type NamedTransaction,
   type NamedTransactionOptions,
+  pending,
   sealedTransaction,
 } from "./named-transaction.ts";
 
@@ -30,8 +31,9 @@ export const verifyKeyAddition =
     const younger = opened !== undefined && height !== undefined && height > opened;
     if (!younger || (before && before < command.notBefore)) throw mismatch("the transaction is older than the request");
     const index = addedIndex(events, address, command.userKey.publicKey);
-    const key = userKeyOf(await chain.accountKeys(address, signal), command.userKey);
-    if (key?.index !== index) throw mismatch("the key is not on the account any more");
+    const keys = await chain.accountKeys(address, signal);
+    if (areBehind(keys, index)) throw pending();
+    if (userKeyOf(keys, command.userKey)?.index !== index) throw mismatch("the key is not on the account any more");
     return index;
   };
 

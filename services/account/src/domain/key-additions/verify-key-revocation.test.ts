@@ -22,6 +22,16 @@ describe("a revocation that a client reports", () => {
     await verify();
   });
 
+  it("may be reported again while a node that lags behind shows the key as before, not where it is back", async () => {
+    const revoked = key(1, approver.publicKey.publicKey);
+    const events = [{ type: "flow.AccountKeyRemoved", revokedKey: { address, keyIndex: 1 } }];
+    world.outcome = { status: "sealed", height: 1001n, events };
+    world.keys = [revoked];
+    await expect(verify()).rejects.toMatchObject({ reason: "TransactionPending" });
+    world.keys = [{ ...revoked, revoked: true }, key(2, approver.publicKey.publicKey)];
+    await expect(verify()).rejects.toMatchObject({ reason: "TransactionMismatch" });
+  });
+
   it("may be reported again while the chain may still take it, and ends after that", async () => {
     world.outcome = { status: "unknown", events: [] };
     for (const height of [1_000, 1_650]) {

@@ -3,6 +3,7 @@ import {
   mismatch,
   type NamedTransaction,
   type NamedTransactionOptions,
+  pending,
   sealedTransaction,
 } from "./named-transaction.ts";
 
@@ -24,5 +25,7 @@ export const verifyKeyRevocation =
       ({ publicKey }) => publicKey === command.publicKey.publicKey,
     );
     if (!same.some(({ index }) => revoked.includes(index))) throw mismatch("the transaction did not revoke this key");
+    // A node that lags behind: a revoked key is never active again.
+    if (same.some((key) => !key.revoked && revoked.includes(key.index))) throw pending();
     if (same.some((key) => !key.revoked)) throw mismatch("the key is on the account still");
   };
