@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pipeline } from "node:stream/promises";
 import { FixedClock, type Watched } from "@countersign/core";
 import type { Network, Networks } from "@countersign/settings";
 import { expect, it } from "vitest";
@@ -69,3 +73,26 @@ it("follows the networks: changed ones are opened again, new ones get their jobs
   await jobs.get("watch of b")!();
   expect([rounds.length, jobs.size]).toEqual([2, 3]);
 });
+
+it("ends an answer of a node that never ends before it fills the memory", async () => {
+  let sent = 0;
+  function* endless() {
+    for (const spaces = Buffer.alloc(1024 * 1024, " "); ; sent += spaces.length) yield spaces;
+  }
+  const server = createServer((_, response) => void pipeline(endless(), response).catch(() => undefined));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  try {
+    const accessNode = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const networks = { current: () => named(network("a", { accessNode })), onChange: () => () => undefined };
+    const { chains } = openChains({ ...networks, refresh: () => undefined }, new FixedClock());
+    const error = await chains
+      .get("a")!
+      .latestBlock(new AbortController().signal)
+      .catch((reason: Error) => reason);
+    expect(error).toMatchObject({ cause: { message: "the answer has more than 32 MiB" } });
+    expect(sent).toBeLessThan(128 * 1024 * 1024);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}, 15_000);
