@@ -21,6 +21,7 @@ async function asked({ hasLease }: { hasLease: boolean }): Promise<string[]> {
   };
   const chain = {
     chainName,
+    maxEventBlocks: 250n,
     creator: { address: "01" },
     paymaster: "02",
     latestBlock: async () => {
@@ -98,7 +99,7 @@ it("a rotation that the replica with the lease cannot complete is completed by a
     const logger = createLogger({ name: "test", level: "silent" });
     const runtime = { every, clock: systemClock, logger, metrics: createMetrics("test") };
     const options = {
-      chains: new Map([[chainName, { chainName, latestBlock: async () => ({ height: 5n }) }]]),
+      chains: new Map([[chainName, { chainName, maxEventBlocks: 250n, latestBlock: async () => ({ height: 5n }) }]]),
       keyWatch,
       settlements: { mayLease: async () => false },
       readings: { openSagas: async () => Promise.reject(new Error("not read here")) },
@@ -126,4 +127,45 @@ it("a rotation that the replica with the lease cannot complete is completed by a
   } finally {
     vi.useRealTimers();
   }
+});
+
+it("watches keys and settles budgets also where many blocks are too much for one answer", async () => {
+  const heights = { keys: 0n, budgets: 0n };
+  const read = async (from: bigint, to: bigint) => {
+    if (to - from >= 10n) throw new Error("too much for one answer");
+    return [];
+  };
+  const storeOf = (name: keyof typeof heights) => ({
+    mayLease: async () => true,
+    lease: async () => heights[name],
+    advance: async (_: string, { to }: { to: bigint }) => {
+      heights[name] = to;
+      return true;
+    },
+  });
+  const latest = async () => ({ height: 300n, time: new Date() });
+  const chain = {
+    ...{ chainName, maxEventBlocks: 250n, latestBlock: latest, newestBlock: latest, paidTransactions: read },
+    accountEvents: (_: unknown, from: bigint, to: bigint) => read(from, to),
+  };
+  const options = {
+    chains: new Map([[chainName, chain]]),
+    keyWatch: storeOf("keys"),
+    settlements: storeOf("budgets"),
+    budgetSigner: { begin: async () => ({ mark: new Date(), open: true }), settle: async () => undefined },
+  } as unknown as ChainJobsOptions;
+  const runs: ((signal: AbortSignal) => Promise<unknown>)[] = [];
+  const runtime = {
+    every: (_ms: number, job: string, run: (signal: AbortSignal) => Promise<unknown>) => {
+      if (/^(key watch|budget settlement) /.test(job)) runs.push(run);
+    },
+    clock: new FixedClock(),
+    logger: createLogger({ name: "test", level: "silent" }),
+    metrics: createMetrics("test"),
+  };
+  const alertActions = { keys: "freeze", contracts: "off", "account-capabilities": "off", inbox: "off" };
+  startChainJobs(runtime, { alertActions, keyWatchMs: 1_000, settlementMs: 1_000 } as never, options);
+  for (let round = 0; round < 100; round++)
+    for (const run of runs) await run(new AbortController().signal).catch(() => undefined);
+  expect(heights).toEqual({ keys: 300n, budgets: 300n });
 });

@@ -6,6 +6,7 @@ import { type KeyWatchChain, type WatchKeysOptions, watchKeys } from "../domain/
 import type { ChainReadings, Leases, ObservedChain } from "../domain/ports.ts";
 import { createAlertCounter } from "../metrics.ts";
 import { followChains, forEachChain } from "./chain-follower.ts";
+import { narrowRanges } from "./narrow-ranges.ts";
 import { observeChain } from "./observe-chain.ts";
 import { type OpenRotationsOptions, reconcileOpenRotations } from "./reconcile-open-rotations.ts";
 import { reportAlerts } from "./report-alerts.ts";
@@ -44,7 +45,7 @@ export function startChainJobs(
     ...following,
     job: "key watch",
     leases: keyWatch,
-    round: (chain, lease, signal) => watchKeys({ ...watching, chain, lease }, signal),
+    round: narrowRanges((chain, lease, signal) => watchKeys({ ...watching, chain, lease }, signal)),
     pollMs: config.keyWatchMs,
   });
   const settling = { store: settlements, signer: budgetSigner };
@@ -52,7 +53,7 @@ export function startChainJobs(
     ...following,
     job: "budget settlement",
     leases: settlements,
-    round: (chain, lease, signal) => settleBudgets({ ...settling, chain, lease }, signal),
+    round: narrowRanges((chain, lease, signal) => settleBudgets({ ...settling, chain, lease }, signal)),
     pollMs: config.settlementMs,
   });
   const reconcileOpen = reconcileOpenRotations(options);
