@@ -122,7 +122,7 @@ describe("an answer", () => {
     expect(await sendTo(`http://127.0.0.1:${drip.port}`)).toEqual({ delivered: true, text: "status 200" });
   });
 
-  it("with headers of more than 8 KiB is none, and so is one that is no HTTP", async () => {
+  it("with headers of more than 8 KiB is none, and so is one that is no HTTP, or another protocol", async () => {
     const { port } = await receiver((_, response) => response.writeHead(200, { x: "y".repeat(20_000) }).end());
     expect(await sendTo(`http://127.0.0.1:${port}`)).toEqual({
       delivered: false,
@@ -130,6 +130,10 @@ describe("an answer", () => {
     });
     const garbage = await receiver((request) => void request.socket.end("garbage\r\n\r\n"));
     expect(await sendTo(`http://127.0.0.1:${garbage.port}`)).toMatchObject({ delivered: false });
+    const upgrading = await receiver(
+      (request) => void request.socket.write("HTTP/1.1 101 -\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+    );
+    expect(await sendTo(`http://127.0.0.1:${upgrading.port}`)).toEqual({ delivered: false, text: "no answer" });
     const closed = await receiver((request) => request.socket.destroy());
     expect(await sendTo(`http://127.0.0.1:${closed.port}`)).toEqual({
       delivered: false,

@@ -115,13 +115,13 @@ export function createSender({ rules, clock, timeoutMs = TIMEOUT_MS, resolve = s
           if (bytes > MAX_ANSWER_BYTES) outgoing.destroy();
         });
         answer.on("error", () => undefined);
-        answer.on("close", () => done(result!));
       });
       outgoing.on("error", (error: NodeJS.ErrnoException) => {
-        const why = signal.aborted ? tooLate : `no answer: ${error.code ?? "unknown"}`;
         // After the status nothing changes it.
-        done(result ?? failed(why));
+        result ??= failed(signal.aborted ? tooLate : `no answer: ${error.code ?? "unknown"}`);
       });
+      // Always comes; a change of protocol (101) is neither an answer nor an error.
+      outgoing.on("close", () => done(result ?? failed("no answer")));
       outgoing.end(body);
     });
   };
