@@ -20,15 +20,16 @@ export const DURABLES = {
     // dropped. After a process died another one gets its alerts soon: until then, the account signs for the
     // thief.
     "auth-chain-alerts": { filter: ["cs.v1.account.*.chain-alert"], maxDeliver: 2_100, ackWaitMs: 5_000 },
-    "auth-device-removed": { filter: ["cs.v1.device.*.device-removed"] },
-    // Until it has succeeded: a session of a revoked key would stay.
+    // These two until they have succeeded: sessions of a removed device or of a revoked key would stay.
+    "auth-device-removed": { filter: ["cs.v1.device.*.device-removed"], maxDeliver: 2_100 },
     "auth-key-events": { filter: ["cs.v1.key.*.key-revoked", "cs.v1.key.*.account-left"], maxDeliver: 2_100 },
     // With five minutes between the last ones about a day: a frozen account enrolls no device, and may be
     // unfrozen.
     "auth-two-factor-changed": { filter: ["cs.v1.device.*.two-factor-changed"], maxDeliver: 300 },
   },
   device: {
-    "device-key-revoked": { filter: ["cs.v1.key.*.key-revoked"] },
+    // Until it has succeeded: a device without a key would stay in the list.
+    "device-key-revoked": { filter: ["cs.v1.key.*.key-revoked"], maxDeliver: 2_100 },
     "device-notices": {
       filter: [
         "cs.v1.auth.*.session-created",
@@ -76,7 +77,8 @@ export const DURABLES = {
     "device-push": { filter: ["cs.v1.device.*.two-factor-changed"] },
   },
   key: {
-    "key-account-keys-changed": { filter: ["cs.v1.account.*.account-keys-changed"] },
+    // Until it has succeeded: a key that the chain has revoked would sign in.
+    "key-account-keys-changed": { filter: ["cs.v1.account.*.account-keys-changed"], maxDeliver: 2_100 },
     // Until it has succeeded: nobody erases a second time by themselves.
     "key-person-erased": { filter: ["cs.v1.auth.*.person-erased"], maxDeliver: 2_100 },
   },
