@@ -61,7 +61,8 @@ export const DEVICES_AND_KEYS = {
     grpc: "ALREADY_EXISTS",
     http: 409,
     title: "The key is on the account already",
-    cause: "The key is a key of the account already, perhaps of a device or for recovery on another network.",
+    cause:
+      "The key is a key of the account already, perhaps of a device or for recovery on another network, or of another request.",
     remedy:
       "Sign in by challenge with this key instead. On another network, send both keys of the device, or new ones.",
   },

@@ -53,8 +53,7 @@ const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "
 describe("sign-ins of new devices", () => {
   const store = () => prismaTwoFactorSignInStore(prisma);
 
-  it("find devices with one of their keys that signed in or were enrolled before a time", async () => {
-    const [earlier, later] = [-1, 1].map((minutes) => new Date(now.getTime() + minutes * 60_000)) as [Date, Date];
+  it("find devices with one of their keys that signed in or were enrolled, by another request", async () => {
     const pair = () => ({ accountKey: generateKeyPair().publicKey, deviceKey: generateKeyPair().publicKey });
     const devices = times(3, pair);
     const [signedIn, signedOut, enrolled] = devices.map(signInOf) as [
@@ -77,12 +76,16 @@ describe("sign-ins of new devices", () => {
         { accountKey: other, deviceKey },
         { accountKey: deviceKey, deviceKey: accountKey },
       ]) {
-        expect(await store().devicesWith(accountId, keys, later)).toEqual(known);
-        expect(await store().devicesWith(accountId, keys, earlier)).toEqual([]);
-        expect(await store().devicesWith(uuidv7(clock), keys, later)).toEqual([]);
+        expect(await store().devicesWith(accountId, keys)).toEqual(known);
+        expect(await store().devicesWith(uuidv7(clock), keys)).toEqual([]);
       }
     }
-    expect(await store().devicesWith(accountId, { accountKey: other, deviceKey: other }, later)).toEqual([]);
+    expect(await store().devicesWith(accountId, { accountKey: other, deviceKey: other })).toEqual([]);
+    const { accountKey, deviceKey } = enrolled;
+    const same = signInOf({ accountKey, deviceKey, chainName: "flow-testnet" });
+    await store().begin(same, undefined);
+    expect(await store().devicesWith(accountId, enrolled, enrolled.id)).toEqual([]);
+    expect(await store().devicesWith(accountId, same, same.id)).toEqual([{ accountKey, deviceKey }]);
   });
 
   it("are kept whole, and found by their account only", async () => {

@@ -67,9 +67,11 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
       return blocked ? "blocked" : "yes";
     },
 
-    async devicesWith(accountId, { accountKey, deviceKey }, before) {
+    async devicesWith(accountId, { accountKey, deviceKey }, exceptId) {
       const keys = { accountKey: accountKey.publicKey, deviceKey: deviceKey.publicKey };
-      const rows = await queriesIn(prisma).query<KeyRow>(findDevicesWith({ accountId, ...keys, before }));
+      const rows = await queriesIn(prisma).query<KeyRow>(
+        findDevicesWith({ accountId, ...keys, exceptId: exceptId ?? null }),
+      );
       return rows.map((row) => ({
         accountKey: toKey(row.accountKeyAlgorithm, row.accountKey),
         deviceKey: toKey(row.deviceKeyAlgorithm, row.deviceKey),

@@ -69,11 +69,12 @@ function memoryStore(): MemoryStore {
     find: async (accountId, id) => (rows.get(id)?.accountId === accountId ? rows.get(id) : undefined),
     mayEnroll: async () => store.verdict,
     isRecovering: async () => store.recovering,
-    devicesWith: async (_accountId, { accountKey, deviceKey }) =>
-      store.known.filter((each) =>
-        [each.accountKey, each.deviceKey].some(
-          (key) => samePublicKey(key, accountKey) || samePublicKey(key, deviceKey),
-        ),
+    devicesWith: async (_accountId, { accountKey, deviceKey }, exceptId) =>
+      [...store.known, ...[...rows.values()].filter(({ id, enrolledAt }) => enrolledAt && id !== exceptId)].filter(
+        (each) =>
+          [each.accountKey, each.deviceKey].some(
+            (key) => samePublicKey(key, accountKey) || samePublicKey(key, deviceKey),
+          ),
       ),
     recordAddition: async ({ id }, transaction) => void store.additions.push({ id, transaction }),
     async markEnrolled(id, _transaction, now) {

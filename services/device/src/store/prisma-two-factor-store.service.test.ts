@@ -1,3 +1,4 @@
+import { generateKeyPair } from "@countersign/keys/node";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -58,6 +59,38 @@ describe("requests for approval in Postgres", () => {
     for (const { reason } of limited) {
       expect(reason).toMatchObject({ reason: "RateLimited", retryAfterSeconds: LIFE_MS / 1000 });
     }
+  });
+
+  it("opens none with one key of another one that is open or enrolled, also at once", async () => {
+    const { userKey } = asked;
+    const { publicKey } = generateKeyPair();
+    const claiming = [
+      { ...userKey, accountKey: publicKey },
+      { ...userKey, deviceKey: publicKey },
+      { ...userKey, accountKey: publicKey, deviceKey: userKey.accountKey },
+    ];
+    const claim = (userKey: TwoFactor["userKey"]) =>
+      world.open(world.enrollmentRequest(accountId, { userKey, chainName: "flow-testnet" }));
+    const refuseAll = async () => {
+      for (const userKey of claiming)
+        await expect(claim(userKey)).rejects.toMatchObject(refused("KeyAlreadyRegistered"));
+    };
+    await refuseAll();
+    // The same device on two networks.
+    await expect(claim(userKey)).resolves.toBeDefined();
+    await world.sign(old, asked.id, asked.message);
+    await refuseAll();
+    world.chain.decide("sealed");
+    await world.describe(enrollment());
+    await world.finish(enrollment());
+    await refuseAll();
+
+    const rejected = (await world.open(world.enrollmentRequest(accountId))).request;
+    await world.reject(of(rejected.id));
+    await expect(claim({ ...rejected.userKey, accountKey: publicKey })).resolves.toBeDefined();
+    const fresh = { ...userKey, accountKey: generateKeyPair().publicKey, deviceKey: generateKeyPair().publicKey };
+    const racing = await Promise.allSettled([fresh, { ...fresh, accountKey: fresh.deviceKey }].map(claim));
+    expect(racing.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   });
 
   it("names a request by each of its ids, and forgets them with it", async () => {

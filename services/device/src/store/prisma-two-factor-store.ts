@@ -18,6 +18,12 @@ function accountRequests(tx: Prisma.TransactionClient, accountId: string): Accou
       });
       return rows.map(({ expiresAt }) => expiresAt);
     },
+    async claimsOf({ accountKey, deviceKey }) {
+      const ofThese = { in: [accountKey.publicKey, deviceKey.publicKey] };
+      const OR = [{ accountKey: ofThese }, { deviceKey: ofThese }];
+      const status = { in: ["pending", "approved", "finished"] };
+      return (await tx.twoFactor.findMany({ where: { accountId, status, OR } })).map((row) => toTwoFactor(row).userKey);
+    },
     countRejectedAfter: (time) =>
       tx.twoFactor.count({ where: { accountId, rejectedAt: { gt: time }, rejectedInRecovery: false } }),
     async reopenedAt() {

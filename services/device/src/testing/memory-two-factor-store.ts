@@ -1,3 +1,4 @@
+import { samePublicKey } from "@countersign/keys";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import type { ShownMessage, TwoFactor } from "../domain/two-factor/two-factor.ts";
 import { guardHolds, type TwoFactorEventStatus } from "../domain/two-factor/two-factor-state.ts";
@@ -41,6 +42,15 @@ export function memoryTwoFactorStore(): MemoryTwoFactorStore {
               .filter((row) => row.status === "pending" && (row.expiresAt > now || row.attemptId !== null))
               .map(({ expiresAt }) => expiresAt)
               .sort((a, b) => a.getTime() - b.getTime()),
+          claimsOf: async (keys) =>
+            ofAccount(accountId)
+              .filter(({ status }) => ["pending", "approved", "finished"].includes(status))
+              .map(({ userKey }) => userKey)
+              .filter(({ accountKey, deviceKey }) =>
+                [keys.accountKey, keys.deviceKey].some(
+                  (key) => samePublicKey(key, accountKey) || samePublicKey(key, deviceKey),
+                ),
+              ),
           countRejectedAfter: async (time) =>
             ofAccount(accountId).filter(
               ({ rejectedAt, rejectedInRecovery }) => rejectedAt !== null && rejectedAt > time && !rejectedInRecovery,

@@ -31,6 +31,16 @@ describe("letting a new device in", () => {
     expect(world.registrations).toHaveLength(2);
   });
 
+  it("opens one session for requests with the same keys that were open at once", async () => {
+    const keys = { accountKey: generateKeyPair().publicKey, deviceKey: generateKeyPair().publicKey };
+    const ids = [(await world.ask(keys)).opened.id, (await world.ask(keys)).opened.id];
+    const finishing = async (id: string) => world.finish(await world.tokenOf(accountId, id), id);
+    for (const id of ids) world.seal(id, 3);
+    await finishing(ids[0]!);
+    await expect(finishing(ids[1]!)).rejects.toEqual(refused("TwoFactorAuthFinished"));
+    expect(world.store.sessions).toHaveLength(1);
+  });
+
   it("registers key and device, then opens the session of the login that asked", async () => {
     world.seal(id, 3);
     const finished = await finish();

@@ -106,8 +106,8 @@ export const finishTwoFactor = (options: FinishTwoFactorOptions) => {
     const readAt = clock.now();
     await findSignInKey(accountId, chainName, accountKey);
     await markFinished(signIn, context);
-    // A device that was there before the request signs in by challenge: the request has not shown its key.
-    if ((await signIns.devicesWith(accountId, signIn, signIn.createdAt)).length > 0)
+    // A device that is there without the request signs in by challenge: the request has not shown its key.
+    if ((await signIns.devicesWith(accountId, signIn, signIn.id)).length > 0)
       throw new AppError("TwoFactorAuthFinished");
 
     const session = beginSession(

@@ -63,7 +63,7 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
    * Errors: KeyAlreadyRegistered.
    */
   async function requireWholeDevice(accountId: string, keys: KeysOfDevice): Promise<void> {
-    const known = await signIns.devicesWith(accountId, keys, clock.now());
+    const known = await signIns.devicesWith(accountId, keys);
     const isWhole = ({ accountKey, deviceKey }: KeysOfDevice) =>
       samePublicKey(accountKey, keys.accountKey) && samePublicKey(deviceKey, keys.deviceKey);
     if (known.length > 0 && !known.some(isWhole)) throw new AppError("KeyAlreadyRegistered");

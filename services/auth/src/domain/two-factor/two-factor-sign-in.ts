@@ -50,8 +50,8 @@ export interface TwoFactorSignInStore {
   find(accountId: string, id: string): Promise<TwoFactorSignIn | undefined>;
   /** Returns whether a device with these keys may be enrolled, as the database has it now. */
   mayEnroll(accountId: string, keys: readonly PublicKey[]): Promise<"yes" | "frozen" | "blocked">;
-  /** Returns devices that were on the account before this time and have one of these keys, on any chain. */
-  devicesWith(accountId: string, keys: KeysOfDevice, before: Date): Promise<KeysOfDevice[]>;
+  /** Returns the account's devices, except a request's, that have one of these keys, on any chain. */
+  devicesWith(accountId: string, keys: KeysOfDevice, exceptId?: string): Promise<KeysOfDevice[]>;
   /** Returns whether a recovery key has a live session of the account. */
   isRecovering(accountId: string, now: Date): Promise<boolean>;
   /**

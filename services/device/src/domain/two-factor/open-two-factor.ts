@@ -2,7 +2,7 @@ import { AppError, invalidField, uuidv4, uuidv7 } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
 import { findTwoFactor } from "./find-two-factor.ts";
-import type { AccountRequests, TwoFactorPorts } from "./ports.ts";
+import type { AccountRequests, KeysOfDevice, TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
 import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
 
@@ -45,8 +45,9 @@ function requireSoon(expiresAt: Date, now: Date): void {
 
 /**
  * Opens a request for a new device's key and names the device that was used last as the one to notify.
- * Idempotent by `id`. Errors: TwoFactorAuthClosed; RateLimited; TooManyDevices; InvalidRequest where the id
- * is another account's or the request would not end within an hour; those of preparing the message.
+ * Idempotent by `id`. Errors: TwoFactorAuthClosed; RateLimited; TooManyDevices; KeyAlreadyRegistered;
+ * InvalidRequest where the id is another account's or the request would not end within an hour; those of
+ * preparing the message.
  *
  * Writes: the request with its event, in one commit; a crash before it leaves nothing.
  * Race: limits are checked and the row is inserted under the account's lock.
@@ -63,6 +64,17 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     if (pending.length < options.limits.pending) return;
     const seconds = Math.ceil((pending[0]!.getTime() - now.getTime()) / 1000);
     throw new AppError("RateLimited", { retryAfterSeconds: Math.max(1, seconds) });
+  }
+
+  /**
+   * Rejects one key of another request's device without its other key, as auth does for devices that are on
+   * the account: both could be approved. Errors: KeyAlreadyRegistered.
+   */
+  async function requireWholeDevice(account: AccountRequests, { accountKey, deviceKey }: KeysOfDevice): Promise<void> {
+    const claims = await account.claimsOf({ accountKey, deviceKey });
+    const isWhole = (claim: KeysOfDevice) =>
+      samePublicKey(claim.accountKey, accountKey) && samePublicKey(claim.deviceKey, deviceKey);
+    if (claims.length > 0 && !claims.some(isWhole)) throw new AppError("KeyAlreadyRegistered");
   }
 
   /**
@@ -113,6 +125,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     const opened = await requests.withAccount(accountId, async (account) => {
       if (await account.has(id)) return undefined; // a concurrent call with the same id came first
       await requireBelowLimits(account, now, recovering);
+      await requireWholeDevice(account, userKey);
       if (await account.insert(request, { occurredAt: now, requestId })) return request;
       throw invalidField("/id", "is taken");
     });

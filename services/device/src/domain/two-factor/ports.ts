@@ -2,7 +2,14 @@ import type { Clock, TraceParent } from "@countersign/core";
 import type { TransactionSignature } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import type { DeviceStore } from "../devices/device-store.ts";
-import type { ChainTransaction, KeyAddition, ShownMessage, TwoFactor, TwoFactorStatus } from "./two-factor.ts";
+import type {
+  ChainTransaction,
+  EnrollingKey,
+  KeyAddition,
+  ShownMessage,
+  TwoFactor,
+  TwoFactorStatus,
+} from "./two-factor.ts";
 import type { Step } from "./two-factor-state.ts";
 
 /** A user key's signature in the form that a transaction has; both are hex. */
@@ -15,12 +22,17 @@ export interface UserCall {
   rawToken?: string;
 }
 
+/** The two keys of a device. */
+export type KeysOfDevice = Pick<EnrollingKey, "accountKey" | "deviceKey">;
+
 /** One account's requests inside one exclusive transaction. */
 export interface AccountRequests {
   /** Whether the account has a request with this id. */
   has(id: string): Promise<boolean>;
   /** When the requests end that are pending at this time, soonest first. */
   pendingUntil(now: Date): Promise<Date[]>;
+  /** The keys of requests with one of these that are pending, approved or finished, on any chain. */
+  claimsOf(keys: KeysOfDevice): Promise<KeysOfDevice[]>;
   countRejectedAfter(time: Date): Promise<number>;
   /** When the account last accepted new requests again. */
   reopenedAt(): Promise<Date | null>;
