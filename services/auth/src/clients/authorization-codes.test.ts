@@ -1,5 +1,5 @@
 import { systemClock } from "@countersign/core";
-import type { PublicKey } from "@countersign/keys";
+import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Login } from "../domain/login.ts";
@@ -53,6 +53,18 @@ describe("authorization codes", () => {
     await verify(code(), [key]);
     await expect(verify(code(change), [other])).rejects.toMatchObject({ reason: "InvalidLoginToken" });
     await expect(verify(code(), [key])).rejects.toMatchObject({ reason: "InvalidLoginToken" });
+  });
+
+  const thief = generateKeyPair().publicKey;
+  it.each<[string, readonly PublicKey[], readonly PublicKey[]]>([
+    ["another key, also after a sign-in by name", [], [thief]],
+    ["a second key beside its own", [key], [key, thief]],
+  ])("one that is bound to a key does not serve %s", async (_, first, second) => {
+    const idToken = await provider.idToken({ ...fresh(), nonce: publicKeyFingerprint(key) });
+    provider.answerCodes(() => ({ access_token: "a", token_type: "Bearer", id_token: idToken }));
+    const verify = verifier([client({ keyBinding: "required" })]);
+    await verify(code(), first);
+    await expect(verify(code(), second)).rejects.toMatchObject({ reason: "KeyBindingRequired" });
   });
 
   it.each<[string, Partial<Login>]>([

@@ -104,7 +104,11 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
     );
   }
 
-  function checkNonce({ client, nonce }: VerifiedLogin, login: Login, keys: readonly PublicKey[]): void {
+  function checkNonce(
+    { client, nonce }: Pick<VerifiedLogin, "client" | "nonce">,
+    login: Login,
+    keys: readonly PublicKey[],
+  ): void {
     if (nonce === undefined && client.keyBinding === "required") {
       const detail = `App "${client.appId}" takes only logins that are bound to the key; an access token has no nonce: send the ID token`;
       throw new AppError("KeyBindingRequired", { detail });
@@ -123,7 +127,7 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
       binding: sha256(client.clientId, redirectUri, login.codeVerifier),
       keys: keys.slice(0, 1).map(publicKeyFingerprint),
     };
-    const profile = await codes.once(sha256(provider.config.issuer, login.token), used, async () => {
+    const exchanged = await codes.once(sha256(provider.config.issuer, login.token), used, async () => {
       const { idToken, accessToken } = await provider
         .exchangeCode(client, login.token, redirectUri, login.codeVerifier)
         .catch((error) => {
@@ -136,11 +140,13 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
       if (verified.client !== client) {
         throw invalidLogin(`The code is of client "${verified.client.clientId}", not of "${client.clientId}"`);
       }
-      checkNonce(verified, login, keys);
-      return verified.hasEmail ? verified.profile : provider.completeProfile(verified.profile, accessToken);
+      const { profile, nonce, hasEmail } = verified;
+      return { profile: hasEmail ? profile : await provider.completeProfile(profile, accessToken), nonce };
     });
-    if (!profile) throw invalidLogin("The code was used before, with another key, redirectUri or codeVerifier");
-    return profile;
+    if (!exchanged) throw invalidLogin("The code was used before, with another key, redirectUri or codeVerifier");
+    // Also of what is remembered: a use before this one may have named no key, or not all of these.
+    checkNonce({ client, nonce: exchanged.nonce }, login, keys);
+    return exchanged.profile;
   }
 
   return async (login, keys) => {

@@ -37,6 +37,13 @@ export interface Login {
  */
 export type VerifyLogin = (login: Login, keys: readonly PublicKey[]) => Promise<LoginProfile>;
 
+/** A login that a code was exchanged for. */
+export interface ExchangedLogin {
+  readonly profile: LoginProfile;
+  /** The ID token's, which may bind it to a key: each use of the code has keys of its own. */
+  readonly nonce: string;
+}
+
 /** Remembers for ten minutes what a code was exchanged for. */
 export interface ExchangedCodeStore {
   /**
@@ -47,8 +54,8 @@ export interface ExchangedCodeStore {
   once(
     codeHash: string,
     used: { binding: string; keys: readonly string[] },
-    exchange: () => Promise<LoginProfile>,
-  ): Promise<LoginProfile | undefined>;
+    exchange: () => Promise<ExchangedLogin>,
+  ): Promise<ExchangedLogin | undefined>;
 }
 
 export interface IdentityStore {

@@ -1,19 +1,22 @@
 import type { Clock } from "@countersign/core";
-import type { ExchangedCodeStore, LoginProfile } from "../domain/login.ts";
+import type { ExchangedCodeStore, ExchangedLogin, LoginProfile } from "../domain/login.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 const REMEMBER_MS = 10 * 60_000;
 /** The provider is called inside: longer than its deadlines. */
 const TRANSACTION_MS = 20_000;
 
-const toJson = (profile: LoginProfile) => ({
+const toJson = ({ profile, nonce }: ExchangedLogin) => ({
   ...profile,
   app: { ...profile.app },
   authTime: profile.authTime?.toISOString() ?? null,
+  nonce,
 });
-const fromJson = (json: Prisma.JsonValue): LoginProfile => {
-  const stored = json as unknown as Omit<LoginProfile, "authTime"> & { authTime: string | null };
-  return { ...stored, authTime: stored.authTime === null ? undefined : new Date(stored.authTime) };
+type Stored = Omit<LoginProfile, "authTime"> & { authTime: string | null; nonce?: string };
+const fromJson = (json: Prisma.JsonValue): ExchangedLogin => {
+  // The version before stores no nonce: then the login is bound to no key.
+  const { nonce = "", authTime, ...profile } = json as unknown as Stored;
+  return { profile: { ...profile, authTime: authTime === null ? undefined : new Date(authTime) }, nonce };
 };
 
 /**
@@ -49,11 +52,11 @@ export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): Ex
             await tx.exchangedCode.delete({ where: { codeHash } });
             return undefined;
           }
-          const profile = await exchange();
+          const exchanged = await exchange();
           const expiresAt = new Date(now.getTime() + REMEMBER_MS);
-          const data = { binding, keys: [...keys], profile: toJson(profile), expiresAt };
+          const data = { binding, keys: [...keys], profile: toJson(exchanged), expiresAt };
           await tx.exchangedCode.update({ where: { codeHash }, data });
-          return profile;
+          return exchanged;
         },
         { timeout: TRANSACTION_MS },
       ),

@@ -5,7 +5,7 @@ import { FixedClock } from "@countersign/core";
 import { exportJWK, generateKeyPair as generateTokenKey, type JWTHeaderParameters, SignJWT } from "jose";
 import type { ProviderClient } from "../clients/providers-file.ts";
 
-import type { ExchangedCodeStore, Login, LoginProfile } from "../domain/login.ts";
+import type { ExchangedCodeStore, ExchangedLogin, Login } from "../domain/login.ts";
 
 export const client = (change: Partial<ProviderClient> = {}): ProviderClient => ({
   clientId: "wallet",
@@ -113,16 +113,20 @@ export async function fakeProvider() {
 
 /** Remembers codes as the database does, without its locks. */
 export function rememberedCodes(): ExchangedCodeStore {
-  const known = new Map<string, { binding: string; keys: readonly string[]; profile: LoginProfile }>();
+  const known = new Map<string, { binding: string; keys: readonly string[]; login: ExchangedLogin }>();
   return {
     async once(codeHash, { binding, keys }, exchange) {
       const found = known.get(codeHash);
       if (!found) {
-        const profile = await exchange();
-        known.set(codeHash, { binding, keys, profile });
-        return profile;
+        const login = await exchange();
+        known.set(codeHash, { binding, keys, login });
+        return login;
       }
-      if (found.binding === binding && found.keys.some((each) => keys.includes(each))) return found.profile;
+      const unbound = found.keys.length === 0 || keys.length === 0;
+      if (found.binding === binding && (unbound || found.keys.some((each) => keys.includes(each)))) {
+        if (found.keys.length === 0) known.set(codeHash, { ...found, keys });
+        return found.login;
+      }
       known.delete(codeHash);
       return undefined;
     },
