@@ -107,6 +107,14 @@ describe("an account that waits for an operator", () => {
     expect(await frozen()).toBe(false);
   });
 
+  it("stays frozen by an alert that came later at a replica whose clock is behind", async () => {
+    const [looked, unseen] = [alert(), alert()];
+    await place(looked);
+    await prismaHoldStore(prisma).place(unseen, new Date(clock.now().getTime() - 5_000));
+    expect(await lift(looked.alertId)).toMatchObject({ holds: [looked], still: "held" });
+    expect(await lift()).toMatchObject({ holds: [unseen], still: undefined });
+  });
+
   it("stays frozen where it has left", async () => {
     await place();
     await prismaAccessStore(prisma).leave({ accountId, leftAt: clock.now(), requestId: "" });

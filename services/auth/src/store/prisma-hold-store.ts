@@ -16,7 +16,10 @@ export async function placeHold(tx: Tx, hold: Hold, now: Date): Promise<void> {
   const { accountId, eventType } = hold;
   await lockAccess(queriesIn(tx), accountId);
   const before = await isFrozen(tx, accountId);
-  const { count } = await tx.accountHold.createMany({ data: [{ ...hold, placedAt: now }], skipDuplicates: true });
+  // After the account's other holds, whichever clock they had: lifting those that were seen leaves this one.
+  const [newest] = await tx.accountHold.findMany({ where: { accountId }, orderBy: { placedAt: "desc" }, take: 1 });
+  const placedAt = new Date(Math.max(now.getTime(), (newest?.placedAt.getTime() ?? 0) + 1));
+  const { count } = await tx.accountHold.createMany({ data: [{ ...hold, placedAt }], skipDuplicates: true });
   if (count === 0) return;
   await notifyServices(tx, accountId, true, now);
   const cause = eventType === BY_ADMINISTRATOR ? "administrator" : "chain-alert";
