@@ -8,11 +8,11 @@ const client = {
   keyBinding: "required",
   redirectUris: ["app://login"],
 };
+const provider = { name: "example", issuer: "https://id.example.com", clients: [client] };
+const appIdsOf = (...providers: object[]) =>
+  appIdsIn("providers.json", () => Buffer.from(JSON.stringify({ providers })));
 /** Reads a file of one provider that has this client. */
-const appIdsWith = (changes: object) => {
-  const providers = [{ name: "example", issuer: "https://id.example.com", clients: [{ ...client, ...changes }] }];
-  return appIdsIn("providers.json", () => Buffer.from(JSON.stringify({ providers })));
-};
+const appIdsWith = (changes: object) => appIdsOf({ ...provider, clients: [{ ...client, ...changes }] });
 
 describe("the file of identity providers", () => {
   it("gives the apps of its clients", () => {
@@ -30,5 +30,14 @@ describe("the file of identity providers", () => {
     ["a setting that does not exist", { keyBindings: "required" }],
   ])("is refused with %s", (_, changes) => {
     expect(() => appIdsWith(changes)).toThrow(Object.keys(changes)[0]);
+  });
+
+  it("is refused with a client or a provider twice: rules of the second one would not count, or could be avoided", () => {
+    const bound = { ...client, appId: "other", keyBinding: "optional" };
+    expect(() => appIdsOf({ ...provider, clients: [bound, client] })).toThrow("is there twice");
+    expect(() => appIdsOf(provider, { ...provider, name: "again", clients: [bound] })).toThrow("is there twice");
+    expect(() => appIdsOf(provider, { ...provider, issuer: "https://other.example" })).toThrow("have the same name");
+    const other = { ...provider, name: "other", issuer: "https://other.example", clients: [bound] };
+    expect(appIdsOf(provider, other)).toEqual(new Set(["demo-wallet", "other"]));
   });
 });

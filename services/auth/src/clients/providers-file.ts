@@ -40,7 +40,17 @@ export type ProviderConfig = Omit<z.output<typeof provider>, "clients" | "intros
   readonly introspection?: { readonly clientId: string; readonly clientSecret: string } | undefined;
 };
 
-const file = z.strictObject({ providers: z.array(provider).min(1) });
+const areDistinct = (texts: readonly string[]): boolean => new Set(texts).size === texts.length;
+
+// Of two entries of a client only one would count, or a login would choose between their rules.
+const file = z
+  .strictObject({ providers: z.array(provider).min(1) })
+  .refine(({ providers }) => areDistinct(providers.map(({ name }) => name)), "two providers have the same name")
+  .refine(
+    ({ providers }) =>
+      areDistinct(providers.flatMap(({ issuer, clients }) => clients.map(({ clientId }) => `${issuer} ${clientId}`))),
+    "a clientId of an issuer is there twice",
+  );
 
 /** Returns the accepted identity providers, and our clients there. Errors: ConfigError. */
 function loadProviders(path: string, read: ReadFile): ProviderConfig[] {
