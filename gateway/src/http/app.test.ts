@@ -293,6 +293,16 @@ describe("pages", () => {
     expect(JSON.stringify(json)).not.toContain("$schema");
   });
 
+  it.each([
+    ["range", "bytes=99999999-"],
+    ["if-match", '"other"'],
+    ["if-unmodified-since", new Date(0).toUTCString()],
+  ])("are answered whole, also the parts of /docs, where %s asks for less", async (name, value) => {
+    const { status, headers, text } = await gateway.send("GET", "/docs/swagger-ui.css", { headers: { [name]: value } });
+    expect([status, headers.get("content-type")]).toEqual([200, "text/css; charset=utf-8"]);
+    expect(text).toContain(".swagger-ui");
+  });
+
   it("end a login in a browser without showing anything of it", async () => {
     const answer = await gateway.send("GET", "/callback?code=the-secret-code");
     expect(answer.status).toBe(200);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "./app.ts";
 
@@ -49,21 +50,20 @@ export function createDocsPages(): Page[] {
       response.type(type).send(text);
     },
   });
-  const file = (name: string): Page => {
-    const path = library.resolve(`swagger-ui-dist/${name}`);
+  const file = (name: string, type: string): Page => {
+    // Express's sendFile fails where headers ask for a part or a version that there is not.
+    const bytes = readFileSync(library.resolve(`swagger-ui-dist/${name}`));
     return {
       path: `/docs/${name}`,
-      respond: (_request, response, next) => {
-        response.set("Cache-Control", "public, max-age=300");
-        // Installed by a package manager, perhaps below a folder whose name begins with a dot.
-        response.sendFile(path, { cacheControl: false, dotfiles: "allow" }, (error) => error && next(error));
+      respond: (_request, response) => {
+        response.set("Cache-Control", "public, max-age=300").type(type).send(bytes);
       },
     };
   };
   return [
     page("/docs", "text/html", HTML),
     page("/docs/start.js", "text/javascript", START),
-    file("swagger-ui.css"),
-    file("swagger-ui-bundle.js"),
+    file("swagger-ui.css", "text/css"),
+    file("swagger-ui-bundle.js", "text/javascript"),
   ];
 }
