@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { Agent, type IncomingMessage, request } from "node:http";
+import { Agent, type IncomingMessage, type RequestListener, request } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type HttpListener, listenHttp } from "./listen.ts";
@@ -48,6 +48,23 @@ describe("listenHttp", () => {
   it("answers 408 to clients that do not send their headers in time", async () => {
     expect(await raw("GET / HTTP/1.1\r\nHost: x\r\n")).toMatch(/^HTTP\/1\.1 408 /);
   }, 10_000);
+
+  it("ends connections whose client reads nothing of an answer, and no others", async () => {
+    const ends: string[] = [];
+    const handle: RequestListener = (request, response) => {
+      response.once("close", () => ends.push(`${request.url} ${response.writableFinished}`));
+      if (request.url === "/slow") setTimeout(() => response.end(), 200);
+      else response.end(Buffer.alloc(64 * 1024 * 1024));
+    };
+    const other = await listenHttp(handle, "127.0.0.1:0", undefined, {}, 500);
+    const stuck = connect(other.port, "127.0.0.1").on("error", () => undefined);
+    stuck.write("GET /unread HTTP/1.1\r\nHost: x\r\n\r\n");
+    stuck.pause();
+    await fetch(`http://127.0.0.1:${other.port}/slow`);
+    await expect.poll(() => ends, { timeout: 5_000 }).toEqual(["/slow true", "/unread false"]);
+    stuck.destroy();
+    await other.close(0);
+  });
 
   it("lets running requests finish when it closes, and takes no more", async () => {
     const other = await listenHttp(

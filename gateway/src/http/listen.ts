@@ -15,7 +15,8 @@ import { AppError, type Reason, splitAddress } from "@countersign/core";
 import { problemOf } from "./problems.ts";
 
 /**
- * Limits against slow clients: headers within 5 s, the whole request within 15 s. Answers may take longer.
+ * Limits against slow clients: headers within 5 s, the whole request within 15 s. Answers may take longer,
+ * as long as the client reads them.
  */
 const SLOW_CLIENT_LIMITS: ServerOptions = {
   headersTimeout: 5_000,
@@ -24,6 +25,8 @@ const SLOW_CLIENT_LIMITS: ServerOptions = {
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16 * 1024,
 };
+/** Milliseconds in which nothing moves until a connection ends; longer than any deadline or heartbeat. */
+const STUCK_MS = 120_000;
 
 /** The classes of requests and answers, where they are not Node's. */
 export type MessageClasses = Pick<ServerOptions, "IncomingMessage" | "ServerResponse">;
@@ -50,6 +53,7 @@ export async function listenHttp(
   address: string,
   errorPage?: string,
   classes: MessageClasses = {},
+  stuckMs = STUCK_MS,
 ): Promise<HttpListener> {
   let closing = false;
   let closed = false;
@@ -67,6 +71,7 @@ export async function listenHttp(
     });
     handle(request, response);
   });
+  server.timeout = stuckMs;
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
   const reject = (socket: Duplex, reason: Reason) => {
