@@ -3,8 +3,8 @@ import type { CallContext } from "./context.ts";
 import { MAX_ITEMS_PER_MESSAGE, takeMessage } from "./message-size.ts";
 
 /**
- * With so many items in work, no further message is read, which slows a fast caller down. The last message
- * may bring it to 511 + 256.
+ * With so many items whose answers the caller has not taken, no further message is read, which slows a fast
+ * caller down. The last message may bring it to 511 + 256.
  */
 const CONCURRENCY = 512;
 
@@ -22,11 +22,11 @@ export interface AnswersMessage<Answer> {
  */
 export async function* answerItems<Item extends { id: number }, Answer>(
   messages: AsyncIterable<readonly Item[]>,
-  call: Pick<CallContext, "draining">,
+  call: Pick<CallContext, "draining" | "signal">,
   work: (item: Item) => Promise<Answer>,
   bytesOf: (answer: Answer) => number,
 ): AsyncGenerator<Required<AnswersMessage<Answer>>> {
-  let running = 0;
+  let open = 0;
   const ready: Answer[] = [];
   let lastRead = 0;
   let readUntil = 0;
@@ -39,25 +39,30 @@ export async function* answerItems<Item extends { id: number }, Answer>(
     wake = undefined;
   };
   const done = (answer: Answer) => {
-    running -= 1;
     ready.push(answer);
     if (ready.length === 1) setImmediate(waken);
-    if (running < CONCURRENCY) resume?.();
+  };
+  const take = () => {
+    const answers = takeMessage(ready, bytesOf);
+    open -= answers.length;
+    if (open < CONCURRENCY) resume?.();
+    return answers;
   };
 
   const iterator = messages[Symbol.asyncIterator]();
   // One listener for the whole stream: a race of each message against a promise would keep every race in
   // memory.
   let interrupt: (() => void) | undefined;
-  const onDraining = () => {
+  const stops = () => call.signal.aborted || call.draining?.aborted === true;
+  const onStop = () => {
     interrupt?.();
     resume?.();
   };
-  call.draining?.addEventListener("abort", onDraining, { once: true });
+  for (const signal of [call.signal, call.draining]) signal?.addEventListener("abort", onStop, { once: true });
   const nextMessage = () =>
     new Promise<IteratorResult<readonly Item[]> | undefined>((resolve, reject) => {
       interrupt = () => resolve(undefined);
-      if (call.draining?.aborted) resolve(undefined);
+      if (stops()) resolve(undefined);
       else iterator.next().then(resolve, reject);
     });
   const read = async () => {
@@ -69,10 +74,10 @@ export async function* answerItems<Item extends { id: number }, Answer>(
       }
       if (next.done) return;
       if (next.value.length > MAX_ITEMS_PER_MESSAGE) throw new AppError("InvalidRequest");
-      running += next.value.length;
+      open += next.value.length;
       lastRead = next.value.at(-1)?.id ?? lastRead;
       for (const item of next.value) void work(item).then(done);
-      while (running >= CONCURRENCY && !call.draining?.aborted) {
+      while (open >= CONCURRENCY && !stops()) {
         await new Promise<void>((resolve) => {
           resume = resolve;
         });
@@ -85,7 +90,7 @@ export async function* answerItems<Item extends { id: number }, Answer>(
     })
     .finally(() => {
       ended = true;
-      call.draining?.removeEventListener("abort", onDraining);
+      for (const signal of [call.signal, call.draining]) signal?.removeEventListener("abort", onStop);
       waken();
     });
 
@@ -93,8 +98,8 @@ export async function* answerItems<Item extends { id: number }, Answer>(
     if (readUntil > 0) {
       yield { answers: [], readUntil };
       readUntil = 0;
-    } else if (ready.length > 0) yield { answers: takeMessage(ready, bytesOf), readUntil: 0 };
-    else if (ended && running === 0) break;
+    } else if (ready.length > 0) yield { answers: take(), readUntil: 0 };
+    else if (ended && open === 0) break;
     else {
       await new Promise<void>((resolve) => {
         wake = resolve;
