@@ -178,6 +178,55 @@ describe("tabs that share a session", () => {
   });
 });
 
+describe("a store that fails to save a new pair", () => {
+  /** Returns a tab whose storage is full, as long as it is. */
+  function withFullStorage() {
+    const { auth, storage, name, newTab } = setUp();
+    const store = storage.tab(name);
+    const disk = { isFull: true };
+    const save = (credentials: Credentials | undefined) => {
+      if (disk.isFull) throw new Error("the storage is full");
+      store.save(credentials);
+    };
+    const tab = newTab({ store: { ...store, save } });
+    return { auth, disk, tab, stored: () => JSON.parse(storage.values.get(name) ?? "null") as Credentials | null };
+  }
+
+  it("does not bring a refresh token back that is used: the session goes on", async () => {
+    const { auth, disk, tab, stored } = withFullStorage();
+    for (let count = 0; count < 3; count++) {
+      expect(await errorOf(tab.refresh())).toMatchObject({ message: "the storage is full" });
+      auth.time += REPEAT_MS + 1;
+    }
+    expect(stored()).toEqual(auth.pair(1));
+    expect(tab.credentials).toEqual(auth.pair());
+    disk.isFull = false;
+    await tab.refresh();
+    expect(auth.refreshes).toEqual(["refresh-1", "refresh-2", "refresh-3", "refresh-4"]);
+    expect(stored()).toEqual(auth.pair());
+  });
+
+  it("does not undo a sign-in", async () => {
+    const { auth, disk, tab, stored } = withFullStorage();
+    expect(await errorOf(tab.signIn({ login, chainName: "c" }))).toMatchObject({ message: "the storage is full" });
+    disk.isFull = false;
+    await tab.refresh();
+    expect(tab.session.state).toBe("signed-in");
+    expect(stored()).toEqual(auth.pair());
+  });
+
+  it("still takes what another tab has saved", async () => {
+    const { auth, storage, name, newTab } = setUp();
+    const store = storage.tab(name);
+    const tab = newTab({ store: { ...store, save: () => Promise.reject(new Error("the storage is full")) } });
+    await errorOf(tab.refresh());
+    const other = newTab();
+    await other.signIn({ login, chainName: "c" });
+    await vi.waitFor(() => expect(tab.credentials).toEqual(auth.pair()));
+    expect(await tab.devices()).toEqual([]);
+  });
+});
+
 describe("a refresh whose answer is lost", () => {
   it("is repeated in time, and gives the next pair", async () => {
     const { auth, newTab } = setUp();

@@ -44,6 +44,8 @@ export class ClientSession implements SessionView {
   #refreshing: { of: Credentials | undefined; next: Promise<Credentials> } | undefined;
   /** How the last session ended, for the calls that were still under way with its tokens. */
   #ended: SessionEndedError | undefined;
+  /** The refresh token that the store has since saving failed, "" for none: this client's pair is newer. */
+  #outdated: string | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -95,17 +97,35 @@ export class ClientSession implements SessionView {
     else if (had === undefined) this.#move("opened");
   }
 
-  async #reload(): Promise<void> {
+  /** Returns the newest pair that the store or, where saving failed, this client has. */
+  async #stored(): Promise<Credentials | undefined> {
     const stored = await this.#options.store.load();
+    return (stored?.refreshToken ?? "") === this.#outdated ? this.#credentials : stored;
+  }
+
+  /** Stores the pair that follows another one. */
+  async #save(credentials: Credentials | undefined, before: Credentials | undefined): Promise<void> {
+    try {
+      await this.#options.store.save(credentials);
+      this.#outdated = undefined;
+    } catch (error) {
+      this.#outdated ??= before?.refreshToken ?? "";
+      throw error;
+    }
+  }
+
+  async #reload(): Promise<void> {
+    const stored = await this.#stored();
     if (stored?.refreshToken !== this.#credentials?.refreshToken) this.#adopt(stored);
   }
 
   /** Takes a new session's pair, or forgets the old one. */
   async keep(credentials: Credentials | undefined): Promise<void> {
+    const before = this.#credentials;
     this.#credentials = credentials;
     this.#ended = undefined;
     this.#move(credentials ? "opened" : "signed-out");
-    await this.#options.store.save(credentials);
+    await this.#save(credentials, before);
   }
 
   /** Does the work that opens a session, and keeps its tokens. */
@@ -237,7 +257,7 @@ export class ClientSession implements SessionView {
 
   /** Returns whether the store has another pair than the one that was used, and takes it. */
   async #hasNewer(used: Credentials): Promise<boolean> {
-    const stored = await this.#options.store.load();
+    const stored = await this.#stored();
     if (stored === undefined || stored.refreshToken === used.refreshToken) return false;
     if (this.#credentials === used) this.#adopt(stored);
     return this.#credentials !== undefined && this.#credentials !== used;
@@ -292,7 +312,7 @@ export class ClientSession implements SessionView {
   async #exchangeLocked(used: Credentials): Promise<Credentials> {
     const { transport, store } = this.#options;
     if (store.name !== "") {
-      const stored = await store.load();
+      const stored = await this.#stored();
       if (stored?.refreshToken !== used.refreshToken) {
         // Another tab has refreshed, or signed out.
         if (this.#credentials === used) this.#adopt(stored);
@@ -319,7 +339,7 @@ export class ClientSession implements SessionView {
     // After a sign-out or a new sign-in meanwhile, the pair belongs to another session than this client's.
     if (this.#credentials !== used) return credentials;
     this.#credentials = credentials;
-    await store.save(credentials);
+    await this.#save(credentials, used);
     return credentials;
   }
 
@@ -331,7 +351,7 @@ export class ClientSession implements SessionView {
       this.#credentials = undefined;
       this.#ended = error;
       this.#move("ended");
-      await this.#options.store.save(undefined);
+      await this.#save(undefined, used);
     }
     return error;
   }
