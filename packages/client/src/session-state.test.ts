@@ -75,6 +75,23 @@ describe("the session's state", () => {
     stop();
   });
 
+  it("is kept and reported although a listener fails, whose error the platform reports", async () => {
+    const kept: unknown[] = [];
+    const { client } = setUp({ onCredentials: (pair) => kept.push(pair) }, signedIn);
+    const reported: unknown[] = [];
+    vi.stubGlobal("reportError", (error: unknown) => reported.push(error));
+    const states: SessionState[] = [];
+    const stop = client.session.subscribe(() => {
+      stop();
+      throw new Error("the app's mistake");
+    });
+    client.session.subscribe(() => states.push(client.session.state));
+    await client.signUp({ login, chainName });
+    expect([states, kept]).toEqual([["signing-in", "signed-in"], [credentials]]);
+    expect(reported).toMatchObject([{ message: "the app's mistake" }]);
+    vi.unstubAllGlobals();
+  });
+
   it("is signed out again where a sign-in fails, and keeps a session that was open", async () => {
     const { client, states } = setUp({}, [409, { error: "AccountExists" }], signedIn, [
       409,

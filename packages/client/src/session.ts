@@ -5,6 +5,7 @@ import type { AccountEvent } from "./events.ts";
 import type { ApiRequest, ApiTransport } from "./http.ts";
 import type { LockManager } from "./locks.ts";
 import { ProblemError, SessionEndedError } from "./problem-error.ts";
+import { reportError } from "./report-error.ts";
 import type { Credentials } from "./resources.ts";
 import { nextState, type SessionState, type SessionStep, type SessionView } from "./session-state.ts";
 import { sleep } from "./sleep.ts";
@@ -86,7 +87,14 @@ export class ClientSession implements SessionView {
     const next = nextState(this.#state, step);
     if (next === this.#state) return;
     this.#state = next;
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) {
+      // The session's own work goes on.
+      try {
+        listener();
+      } catch (error) {
+        reportError(error);
+      }
+    }
   }
 
   /** Takes the pair that the store has, or that another tab has put there. */

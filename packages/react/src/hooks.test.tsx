@@ -8,7 +8,7 @@ import {
 } from "@countersign/client";
 import { act, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   CountersignProvider,
   DeclinedError,
@@ -16,6 +16,7 @@ import {
   SignedIn,
   SignedOut,
   type TransactionState,
+  useAccountEvents,
   useAction,
   useDevices,
   useIsLive,
@@ -171,6 +172,24 @@ describe("data of the service", () => {
     await act(async () => client.emit("key.added"));
     await act(async () => late([{ name: "late" }]));
     expect(element.textContent).toBe("the newest ");
+  });
+
+  it("is read again although an app's own listener fails, whose error the platform reports", async () => {
+    const Failing = () => {
+      useAccountEvents(() => {
+        throw new Error("the app's mistake");
+      });
+      return null;
+    };
+    const reported: unknown[] = [];
+    vi.stubGlobal("reportError", (error: unknown) => reported.push(error));
+    await show([<Failing key="1" />, <Names key="2" />]);
+    client.devicesAnswer = async () => [{ name: "Ada's tablet" }];
+    await act(async () => client.emit("key.revoked"));
+    expect(element.textContent).toBe("Ada's tablet ");
+    expect(client.streams).toBe(1);
+    expect(reported).toMatchObject([{ message: "the app's mistake" }]);
+    vi.unstubAllGlobals();
   });
 
   it("is not read without a session, and the stream ends with it", async () => {

@@ -1,6 +1,16 @@
 import type { AccountEvent, CountersignClient } from "@countersign/client";
+import { reportError } from "./report-error.ts";
 
 type Listener = (event: AccountEvent) => void;
+
+/** An app's own listener that fails takes the events from nobody else. */
+function call(listener: Listener, event: AccountEvent): void {
+  try {
+    listener(event);
+  } catch (error) {
+    reportError(error);
+  }
+}
 
 /** The part of a client that is needed. */
 type Source = Pick<CountersignClient, "events" | "session">;
@@ -78,7 +88,7 @@ export class SharedEvents {
     const onConnection = (isConnected: boolean) => this.#open === open && this.#setLive(isConnected);
     try {
       for await (const event of this.#client.events({ signal: open.signal, onConnection })) {
-        for (const listener of [...this.#listeners]) listener(event);
+        for (const listener of [...this.#listeners]) call(listener, event);
       }
     } catch {
       // The session is over: its state says so, and the next session opens the stream again.
