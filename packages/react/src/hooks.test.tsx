@@ -192,6 +192,15 @@ describe("data of the service", () => {
     vi.unstubAllGlobals();
   });
 
+  it("of one person is not shown to the next, who signs in on the same page", async () => {
+    await show(<Names />);
+    await act(async () => client.move("signed-out"));
+    expect(element.textContent).not.toContain("Ada");
+    client.devicesAnswer = () => Promise.reject(new Error("no answer"));
+    await act(async () => client.move("signed-in"));
+    expect(element.textContent).toBe("undefined failed");
+  });
+
   it("is not read without a session, and the stream ends with it", async () => {
     client.state = "signed-out";
     client.devicesAnswer = () => Promise.reject(new Error("must not be asked"));

@@ -29,6 +29,8 @@ export interface Resource<Data> {
   reload: () => Promise<void>;
 }
 
+const UNKNOWN = { data: undefined, error: undefined, isLoading: true };
+
 /**
  * Reads data of the service while there is a session, and again after each event of these types. `read` must
  * not change with each render: write it outside of the component, or use `useCallback`.
@@ -43,11 +45,7 @@ export function useResource<Data>(
   const { client } = useProvided();
   const { state } = useSession();
   const isOpen = state === "signed-in" || state === "frozen";
-  const [known, setKnown] = useState<Omit<Resource<Data>, "reload">>({
-    data: undefined,
-    error: undefined,
-    isLoading: true,
-  });
+  const [known, setKnown] = useState<Omit<Resource<Data>, "reload">>(UNKNOWN);
   // Of several answers only that of the last question counts.
   const asked = useRef(0);
   const reload = useCallback(async () => {
@@ -64,6 +62,8 @@ export function useResource<Data>(
     if (isOpen) void reload();
     return () => {
       asked.current += 1;
+      // The next session may be another person's.
+      setKnown(UNKNOWN);
     };
   }, [isOpen, reload]);
   useAccountEvents(({ type }) => {
