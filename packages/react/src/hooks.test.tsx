@@ -261,6 +261,31 @@ describe("a transaction", () => {
     await act(async () => unmount());
     expect(signed).toEqual([]);
   });
+
+  it("is not signed when the person has left before the question", async () => {
+    let ask = () => {};
+    const built = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
+    let ended: unknown;
+    const Slow = () => {
+      transaction = useTransaction<string>(async (_client, text, { confirm }) => {
+        await built;
+        try {
+          await confirm({ text } as never);
+        } catch (error) {
+          ended = error;
+        }
+        return { id: "id", result: {} as never };
+      });
+      return "";
+    };
+    await show(<Slow />);
+    await act(async () => void transaction.send("pay Mallory"));
+    await act(async () => unmount());
+    await act(async () => ask());
+    expect(ended).toBeInstanceOf(DeclinedError);
+  });
 });
 
 it("opening an account enrolls a device whose key is new, and can be cancelled", async () => {

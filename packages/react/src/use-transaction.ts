@@ -94,13 +94,21 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
   const [step, setStep] = useState<TransactionStep>();
   const [confirmation, setConfirmation] = useState<Confirmation>();
   const waiting = useRef<() => void>(undefined);
+  const isShown = useRef(false);
   // A question that nobody can answer any more is declined.
-  useEffect(() => () => waiting.current?.(), []);
+  useEffect(() => {
+    isShown.current = true;
+    return () => {
+      isShown.current = false;
+      waiting.current?.();
+    };
+  }, []);
 
   const confirm = useCallback(async (description: TransactionDescription) => {
     try {
       await new Promise<void>((approve, reject) => {
         const decline = () => reject(new DeclinedError("the person declined the transaction"));
+        if (!isShown.current) return decline();
         waiting.current = decline;
         setConfirmation({ description, approve, decline });
       });
