@@ -305,3 +305,19 @@ it("opening an account enrolls a device whose key is new, and can be cancelled",
   expect(element.textContent).toBe("idle");
   expect(states).toContain("enrolling");
 });
+
+it("opening an account does nothing more once it is cancelled, also with a login that comes later", async () => {
+  let opening: ReturnType<typeof useOpenAccount>;
+  let answer = (_: { method: "id_token_channel"; token: string }) => {};
+  const Open = () => {
+    const logIn = () => new Promise<Parameters<typeof answer>[0]>((resolve) => (answer = resolve));
+    opening = useOpenAccount({ chainName: "flow-emulator", logIn });
+    return opening.state.step;
+  };
+  await show(<Open />);
+  await act(async () => void opening.open());
+  expect(element.textContent).toBe("logging-in");
+  await act(async () => opening.cancel());
+  await act(async () => answer({ method: "id_token_channel", token: "late" }));
+  expect([client.calls, element.textContent]).toEqual([[], "idle"]);
+});

@@ -43,6 +43,7 @@ export function useOpenAccount(options: OpenAccountOptions) {
     try {
       show({ step: "logging-in" });
       const login = await options.logIn({ nonce: client.loginNonce });
+      if (own.signal.aborted) return;
       show({ step: "opening" });
       await openWith(client, login, options, own.signal, show);
       show({ step: "idle" });
@@ -69,13 +70,13 @@ async function openWith(
     await client.signUp({ login, chainName, ...described });
     return;
   } catch (error) {
-    if (!isProblem(error, "AccountExists")) throw error;
+    if (signal.aborted || !isProblem(error, "AccountExists")) throw error;
   }
   try {
     await client.signIn({ login, chainName });
     return;
   } catch (error) {
-    if (!isProblem(error, "PleaseRegisterKey")) throw error;
+    if (signal.aborted || !isProblem(error, "PleaseRegisterKey")) throw error;
   }
   const requested = await client.requestTwoFactor({ login, chainName, ...described });
   const { expiresAt } = requested.twoFactorAuth;
