@@ -84,7 +84,7 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
     file: oneOf(...FILES),
     encrypted_by: oneOf("first", "other", "unknown"),
     durable: (value) => value.startsWith(`${process}-`) && /^[a-z]+(-[a-z]+)+$/.test(value),
-    pool: oneOf("main", "codes", "locks", "binding", "record", "administration"),
+    pool: oneOf("main", "locks", "binding", "record", "administration"),
     saga: oneOf("sign-up", "deployment", "creation", "server-key-rotation"),
     state: oneOf(
       "busy",

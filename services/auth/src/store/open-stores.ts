@@ -24,8 +24,6 @@ import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts
 /** Opens auth's database; its connections close with the process. */
 export async function openStores(runtime: ServiceRuntime, limits: AddressLimits) {
   const { prisma, postgres } = await runtime.database(PrismaClient);
-  // A code is exchanged inside a transaction: its own connections keep a slow provider from blocking others.
-  const { prisma: codes } = runtime.connections("codes", PrismaClient, 3);
   // Waiting for the lock of an account takes no connections of others.
   const waiting = runtime.statements("locks", 2);
   return {
@@ -35,7 +33,7 @@ export async function openStores(runtime: ServiceRuntime, limits: AddressLimits)
     admin: asPort("admin", prismaAdminStore(prisma, runtime.clock)),
     blockedKeys: postgresBlockedKeyStore(postgres),
     challenges: asPort("challenges", postgresChallengeStore(postgres, waiting)),
-    codes: asPort("codes", prismaExchangedCodeStore(codes, runtime.clock)),
+    codes: asPort("codes", prismaExchangedCodeStore(prisma, runtime.clock)),
     contacts: asPort("contacts", prismaContactStore(prisma)),
     deleteExpired: deleteExpiredRows(postgres),
     freezes: asPort("freezes", prismaFreezeStore(prisma)),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { clock, person, prisma, times } from "../testing/store-fixture.ts";
 import { prismaExchangedCodeStore } from "./prisma-exchanged-code-store.ts";
 
@@ -13,6 +13,35 @@ describe("exchanged codes", () => {
     expect(await once([])).toEqual(login);
     expect(await once(["k"])).toEqual(login);
     expect(await once(["other"])).toBeUndefined();
+  });
+
+  it("are exchanged while any number of others wait for a provider that does not answer", async () => {
+    const codes = prismaExchangedCodeStore(prisma, clock);
+    const login = { profile: person(), nonce: "" };
+    const silence = Promise.withResolvers<typeof login>();
+    const use = (code: string, exchange: () => Promise<typeof login>) =>
+      codes.once(code, { binding: "b", keys: ["k"] }, exchange);
+    const waiting = times(10, (i) => use(`silent-${i}`, () => silence.promise));
+    expect(await use("of another provider", async () => login)).toEqual(login);
+    silence.resolve(login);
+    await Promise.all(waiting);
+  });
+
+  it("may be tried again once a process that was exchanging them must have ended", async () => {
+    const codes = prismaExchangedCodeStore(prisma, clock);
+    const login = { profile: person(), nonce: "" };
+    const use = (exchange: () => Promise<typeof login>) => codes.once("lost", { binding: "b", keys: ["k"] }, exchange);
+    void use(() => new Promise(() => undefined));
+    await vi.waitFor(async () => expect(await prisma.exchangedCode.count({ where: { codeHash: "lost" } })).toBe(1));
+    clock.advance(25_000);
+    expect(await use(async () => login)).toEqual(login);
+  });
+
+  it("that the provider refused may be tried again at once", async () => {
+    const codes = prismaExchangedCodeStore(prisma, clock);
+    const use = () => codes.once("refused", { binding: "b", keys: ["k"] }, () => Promise.reject(new Error("refused")));
+    await expect(use()).rejects.toThrow("refused");
+    await expect(use()).rejects.toThrow("refused");
   });
 
   it("at once are exchanged once; another binding deletes what was remembered", async () => {

@@ -1,10 +1,12 @@
-import type { Clock } from "@countersign/core";
+import { backoffMs, type Clock, sleepUntil } from "@countersign/core";
 import type { ExchangedCodeStore, ExchangedLogin, LoginProfile } from "../domain/login.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 const REMEMBER_MS = 10 * 60_000;
-/** The provider is called inside: longer than its deadlines. */
-const TRANSACTION_MS = 20_000;
+/** How long a code is claimed by the request that exchanges it: longer than all deadlines of the provider. */
+const CLAIM_MS = 25_000;
+/** The binding of a code that is being exchanged. */
+const CLAIMED = "";
 
 const toJson = ({ profile, nonce }: ExchangedLogin) => ({
   ...profile,
@@ -19,46 +21,58 @@ const fromJson = (json: Prisma.JsonValue): ExchangedLogin => {
   return { profile: { ...profile, authTime: authTime === null ? undefined : new Date(authTime) }, nonce };
 };
 
-/**
- * Locks a code's row, or inserts one that has expired: of two requests with one code at once the second finds
- * what the first got for it. Where the exchange fails, the row goes with the transaction.
- */
-async function lock(tx: Prisma.TransactionClient, codeHash: string, now: Date): Promise<void> {
-  // An update whose condition fails still locks the row.
-  await tx.$executeRaw`
-    INSERT INTO exchanged_code (code_hash, binding, keys, profile, expires_at)
-    VALUES (${codeHash}, '', '{}', '{}', ${now})
-    ON CONFLICT (code_hash) DO UPDATE SET binding = EXCLUDED.binding WHERE false`;
-}
+type Exchange = Parameters<ExchangedCodeStore["once"]>[2];
 
-/** Keeps the profiles that codes were exchanged for, in Postgres. */
+/**
+ * Keeps the profiles that codes were exchanged for, in Postgres. Nothing is locked and no connection is kept
+ * while a provider answers, perhaps slowly: the row says that a code is being exchanged, and copies look
+ * again.
+ */
 export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): ExchangedCodeStore {
+  /** Claims a code; false where it is remembered, or claimed by a request that has not ended. */
+  async function claim(codeHash: string, now: Date): Promise<boolean> {
+    const count = await prisma.$executeRaw`
+      INSERT INTO exchanged_code AS c (code_hash, binding, keys, profile, expires_at)
+      VALUES (${codeHash}, ${CLAIMED}, '{}', '{}', ${new Date(now.getTime() + CLAIM_MS)})
+      ON CONFLICT (code_hash) DO UPDATE SET binding = EXCLUDED.binding, keys = EXCLUDED.keys,
+        profile = EXCLUDED.profile, expires_at = EXCLUDED.expires_at
+      WHERE c.expires_at <= ${now}`;
+    return count === 1;
+  }
+
+  async function exchangeClaimed(codeHash: string, used: { binding: string; keys: string[] }, exchange: Exchange) {
+    const where = { codeHash, binding: CLAIMED };
+    try {
+      const exchanged = await exchange();
+      const expiresAt = new Date(clock.now().getTime() + REMEMBER_MS);
+      await prisma.exchangedCode.updateMany({ where, data: { ...used, profile: toJson(exchanged), expiresAt } });
+      return exchanged;
+    } catch (error) {
+      // The error counts; should this fail too, the claim ends by itself.
+      await prisma.exchangedCode.deleteMany({ where }).catch(() => undefined);
+      throw error;
+    }
+  }
+
   return {
-    once: (codeHash, { binding, keys }, exchange) =>
-      prisma.$transaction(
-        async (tx) => {
-          const now = clock.now();
-          await lock(tx, codeHash, now);
-          const known = await tx.exchangedCode.findUnique({ where: { codeHash } });
-          if (known && known.expiresAt > now) {
-            // A challenge by e-mail names no key: the code is bound to the first key that comes with it.
-            const unbound = known.keys.length === 0 || keys.length === 0;
-            if (known.binding === binding && (unbound || known.keys.some((key) => keys.includes(key)))) {
-              if (known.keys.length === 0 && keys.length > 0) {
-                await tx.exchangedCode.update({ where: { codeHash }, data: { keys: [...keys] } });
-              }
-              return fromJson(known.profile);
-            }
-            await tx.exchangedCode.delete({ where: { codeHash } });
+    async once(codeHash, { binding, keys: [...keys] }, exchange) {
+      for (let look = 1; ; look += 1) {
+        if (await claim(codeHash, clock.now())) return exchangeClaimed(codeHash, { binding, keys }, exchange);
+        const known = await prisma.exchangedCode.findUnique({ where: { codeHash } });
+        if (known && known.binding !== CLAIMED) {
+          const fits = known.keys.length === 0 || keys.length === 0 || known.keys.some((key) => keys.includes(key));
+          if (known.binding !== binding || !fits) {
+            await prisma.exchangedCode.deleteMany({ where: { codeHash } });
             return undefined;
           }
-          const exchanged = await exchange();
-          const expiresAt = new Date(now.getTime() + REMEMBER_MS);
-          const data = { binding, keys: [...keys], profile: toJson(exchanged), expiresAt };
-          await tx.exchangedCode.update({ where: { codeHash }, data });
-          return exchanged;
-        },
-        { timeout: TRANSACTION_MS },
-      ),
+          // A challenge by e-mail names no key: the code is bound to the first key that comes with it.
+          if (known.keys.length > 0 || keys.length === 0) return fromJson(known.profile);
+          const where = { codeHash, keys: { isEmpty: true }, binding };
+          const { count } = await prisma.exchangedCode.updateMany({ where, data: { keys } });
+          if (count === 1) return fromJson(known.profile);
+        }
+        await sleepUntil(backoffMs(look), []);
+      }
+    },
   };
 }
