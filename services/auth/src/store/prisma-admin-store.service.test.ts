@@ -12,6 +12,7 @@ import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
 import { prismaAdminStore } from "./prisma-admin-store.ts";
 import { openHolds } from "./prisma-hold-store.ts";
+import { toSaga } from "./rows.ts";
 
 const clock = new FixedClock(now.toISOString());
 const admin = () => prismaAdminStore(prisma, clock);
@@ -220,6 +221,18 @@ describe("erasure", () => {
 });
 
 describe("an erasure and a request that begins a further chain", () => {
+  it("does not wait for one that a further chain has refused, which nobody could end", async () => {
+    const further = { accountId, chainName: "flow-other" };
+    const saga = await prisma.signUp.findFirstOrThrow({ where: { accountId } });
+    await prisma.signUp.create({ data: { ...saga, ...further, completedAt: null, deviceAttributes: {} } });
+    await expect(admin().erase(by("ada"), accountId)).rejects.toMatchObject({ reason: "SignUpOnChain" });
+    await postgresSignUpStore(prisma, postgres).giveUp({ ...toSaga(saga), ...further });
+    const cancelling = admin().beginCancel(by("ada"), further, now);
+    await expect(cancelling).rejects.toMatchObject({ reason: "SignUpOnChain" });
+    await admin().erase(by("ada"), accountId);
+    expect(await prisma.signUp.count({ where: { accountId } })).toBe(0);
+  });
+
   it("come one after the other: no sign-up outlives its identity", async () => {
     const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
     const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();

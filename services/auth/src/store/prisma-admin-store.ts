@@ -160,7 +160,10 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
       commit(by, { command: "person erase", accountId, ...decided(requestId) }, async (tx, _id, now) => {
         await requireAccount(tx, accountId);
         await lockIdentity(tx, accountId);
-        const open = await tx.signUp.count({ where: { accountId, completedAt: null } });
+        // Not one that its chain refused: where the account is on another chain, nobody can cancel it.
+        const open = await tx.signUp.count({
+          where: { accountId, completedAt: null, leaseUntil: { not: FAR_FUTURE } },
+        });
         if (open > 0) throw new AppError("SignUpOnChain", { detail: "A sign-up is under way: resume or cancel it" });
         const ended = await erasePerson(tx, accountId, now);
         return { details: [`erased here, ${ended} sessions ended; the other services follow by an event`] };
