@@ -28,7 +28,7 @@ export interface Freeze {
   readonly removed: readonly Party[];
 }
 
-/** The recovery key alone has lifted freezes, each within a week of the one before. */
+/** The recovery key has lifted freezes, alone or with a device, each within a week of the one before. */
 export interface RecoveryLifts {
   readonly since: Date;
   readonly lastAt: Date;
@@ -42,7 +42,7 @@ export interface FreezeFacts {
   readonly held: boolean;
   /** Nothing is signed for the account any more. */
   readonly left: boolean;
-  /** Undefined where the recovery key alone has lifted none lately. */
+  /** Undefined where the recovery key has lifted none lately. */
   readonly recoveryLifts: RecoveryLifts | undefined;
   /**
    * When the requesting device joined the account; undefined where that is unknown or the device was removed.
@@ -65,14 +65,14 @@ export type FreezeDecision =
   | { readonly type: "join"; readonly cancels: readonly UnfreezeRequest[] }
   | { readonly type: "ask"; readonly request: UnfreezeRequest }
   | { readonly type: "wait"; readonly request: UnfreezeRequest }
-  /** `recoveryLifts`: where the recovery key did it alone. */
+  /** `recoveryLifts`: where the recovery key took part. */
   | { readonly type: "lift"; readonly recoveryLifts?: RecoveryLifts }
   | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" | "TimeLockContested" };
 
 /** How long a request can be used once its time lock has ended. */
 export const UNFREEZE_GOOD_FOR_MS = 24 * 3_600_000;
 
-/** For how long devices freeze again what the recovery key alone has lifted. */
+/** For how long devices freeze again what the recovery key has lifted. */
 export const CONTEST_MS = 30 * 24 * 3_600_000;
 /** Lifts belong together where one follows the other within this time. */
 const CONTEST_GAP_MS = 7 * 24 * 3_600_000;
@@ -158,10 +158,10 @@ export function decideUnfreeze(
   const availableAt = new Date(from);
   const lapsesAt = new Date(Math.max(from, now.getTime()) + UNFREEZE_GOOD_FOR_MS);
   const request = own ?? { id, party: by, askedAt: now, availableAt, lapsesAt };
-  const agreed = agree(freeze, new Set([by, ...open.map(({ party }) => party)]));
-  if (agreed) return { type: "lift" };
-  if (now >= request.availableAt) {
-    return { type: "lift", ...(isRecovery && { recoveryLifts: oneMore(facts.recoveryLifts, now) }) };
+  const parties = new Set([by, ...open.map((each) => each.party)]);
+  if (agree(freeze, parties) || now >= request.availableAt) {
+    // Also where a device agrees: a stolen one would agree each time, and freeze again for ever.
+    return { type: "lift", ...(parties.has(RECOVERY_KEY) && { recoveryLifts: oneMore(facts.recoveryLifts, now) }) };
   }
   return { type: own ? "wait" : "ask", request };
 }
