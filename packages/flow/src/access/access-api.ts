@@ -56,15 +56,15 @@ export interface AccessApi {
    */
   blockAt(height: bigint, signal?: AbortSignal): Promise<Block | undefined>;
   /**
-   * All keys of an account, also revoked ones.
+   * All keys of an account, also revoked ones; as of the block at `height`, or of the newest that is sealed.
    * @example const keys = (await access.accountKeys(address)).filter(({ revoked }) => !revoked);
    */
-  accountKeys(address: string, signal?: AbortSignal): Promise<ChainKey[]>;
+  accountKeys(address: string, signal?: AbortSignal, height?: bigint): Promise<ChainKey[]>;
   /**
-   * One key of an account.
+   * One key of an account; as of the block at `height`, or of the newest that is sealed.
    * @example const { sequenceNumber } = await access.accountKey(address, 1);
    */
-  accountKey(address: string, index: number, signal?: AbortSignal): Promise<ChainKey>;
+  accountKey(address: string, index: number, signal?: AbortSignal, height?: bigint): Promise<ChainKey>;
   /**
    * In 10⁻⁸ FLOW.
    * @example const flow = Number(await access.balance(address)) / 1e8;
@@ -197,9 +197,11 @@ export function createAccessApi({
     block: (id, signal) => optionalBlock(`/v1/blocks/${id}`, signal),
     blockAt: (height, signal) => optionalBlock(`/v1/blocks?height=${height}`, signal),
 
-    accountKeys: (address, signal) => request(`/v1/accounts/${address}?expand=keys`, readKeys, signal),
+    accountKeys: (address, signal, height) =>
+      request(`/v1/accounts/${address}?expand=keys&block_height=${height ?? "sealed"}`, readKeys, signal),
 
-    accountKey: (address, index, signal) => request(`/v1/accounts/${address}/keys/${index}`, readKey, signal),
+    accountKey: (address, index, signal, height) =>
+      request(`/v1/accounts/${address}/keys/${index}?block_height=${height ?? "sealed"}`, readKey, signal),
 
     balance: (address, signal) => request(`/v1/accounts/${address}`, readBalance, signal),
 

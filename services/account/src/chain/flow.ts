@@ -54,8 +54,8 @@ export function createFlowChain(
     latestBlock: (signal) => access.latestSealedBlock(signal),
     newestBlock: (signal) => access.latestFinalBlock(signal),
     paidTransactions: (from, to, signal) => paidTransactions(access, network, from, to, signal),
-    sequenceNumber: async (keyIndex, signal) =>
-      (await access.accountKey(creator.address, keyIndex, signal)).sequenceNumber,
+    sequenceNumber: async (keyIndex, signal, height) =>
+      (await access.accountKey(creator.address, keyIndex, signal, height)).sequenceNumber,
     submit: async (transaction, signal) => void (await access.submit(transaction, signal)),
 
     async outcome(id, signal) {
@@ -100,7 +100,7 @@ export function createFlowChain(
     },
 
     blockHeight: async (id, signal) => (await access.block(id, signal))?.height,
-    accountKeys: (address, signal) => access.accountKeys(address, signal),
+    accountKeys: (address: string, signal: AbortSignal, height?: bigint) => access.accountKeys(address, signal, height),
     balance: (address, signal) => access.balance(address, signal),
 
     async keyAdditionOutcome(id, signal) {

@@ -70,7 +70,7 @@ export const chainReport = command({
         if (!chain) continue;
         const owner = await prisma.address.findUnique({ where: { chainName_address: { chainName, address } } });
         const { height } = await chain.latestBlock(signal);
-        const keys = (await chain.accountKeys(address, signal)).map((key) => keyLine(key, ours.has(key.index)));
+        const keys = (await chain.accountKeys(address, signal, height)).map((key) => keyLine(key, ours.has(key.index)));
         lines.push({ kind: "keys", chainName, address, accountId: owner?.accountId, height: String(height), keys });
       }
     } finally {

@@ -6,10 +6,10 @@ import type { AccountStore } from "../ports.ts";
 export interface AccountKeysChain {
   readonly chainName: string;
   latestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
-  accountKeys(address: string, signal: AbortSignal): Promise<readonly AccountKey[]>;
+  accountKeys(address: string, signal: AbortSignal, height?: bigint): Promise<readonly AccountKey[]>;
 }
 
-/** An account's keys on one chain, at least as new as the block at `height`. */
+/** An account's keys on one chain, as of the block at `height`. */
 export interface ChainKeys {
   readonly chainName: string;
   readonly height: bigint;
@@ -26,9 +26,9 @@ export const listAccountKeys =
     const read = addresses.map(async ({ chainName, address }) => {
       const chain = chains.get(chainName);
       if (!chain) return [];
-      // The height is read first, so the keys are at least as new.
       const { height } = await chain.latestBlock(signal);
-      return [{ chainName, height, keys: await chain.accountKeys(address, signal) }];
+      // Of this block: the node that answers now may lag behind.
+      return [{ chainName, height, keys: await chain.accountKeys(address, signal, height) }];
     });
     return (await Promise.all(read)).flat();
   };

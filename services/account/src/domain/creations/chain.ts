@@ -36,7 +36,8 @@ export interface Chain {
   readonly evmContract: string;
   readonly maxReferenceAge: bigint;
   latestBlock(signal: AbortSignal): Promise<{ id: string; height: bigint }>;
-  sequenceNumber(keyIndex: number, signal: AbortSignal): Promise<bigint>;
+  /** As of the block at `height`, or of the newest. */
+  sequenceNumber(keyIndex: number, signal: AbortSignal, height?: bigint): Promise<bigint>;
   submit(transaction: FlowTransaction, signal: AbortSignal): Promise<void>;
   outcome(transactionId: string, signal: AbortSignal): Promise<Outcome>;
   /**

@@ -40,6 +40,8 @@ interface Script {
   outcomes: Outcome[];
   heights?: bigint[];
   sequenceNumber?: bigint;
+  /** The number that a node shows which lags behind: it has no newer block. */
+  outdatedNumber?: bigint;
   found?: DeployedAccount[];
   leaseLostAt?: "signed" | "sealed";
   refuse?: AppError;
@@ -75,7 +77,8 @@ async function play(script: Script, start: Creation = creation()) {
     evmContract: "f8d6e0586b0a20c7",
     maxReferenceAge: 650n,
     latestBlock: async () => ({ id: "ab".repeat(32), height: next(heights) }),
-    sequenceNumber: async () => script.sequenceNumber ?? 5n,
+    sequenceNumber: async (_keyIndex, _signal, height) =>
+      (height === undefined ? script.outdatedNumber : undefined) ?? script.sequenceNumber ?? 5n,
     submit: async (transaction) => {
       log.push("submit");
       submitted.push(transaction);
@@ -177,6 +180,20 @@ describe("a creation", () => {
     });
     expect(log).toEqual(["sign", "commit", "submit", "replace", "sign", "commit", "submit", "sealed"]);
     expect(signedWith).toEqual([5n, 5n]);
+  });
+
+  it("is not replaced because of a node that lags behind and shows its sequence number as unused", async () => {
+    const { log } = await play(
+      {
+        outcomes: [unknown, sealedOutcome],
+        heights: [900n],
+        sequenceNumber: 5n,
+        outdatedNumber: 4n,
+        found: deployed(),
+      },
+      signedLongAgo,
+    );
+    expect(log).toEqual(["sealed"]);
   });
 
   it("binds the version that its bytes were made with, whichever is wanted by then", async () => {

@@ -131,7 +131,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     height: bigint,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const onChain = await chain.sequenceNumber(creation.keyIndex, signal);
+    const onChain = await chain.sequenceNumber(creation.keyIndex, signal, height);
     if (onChain === signed.sequenceNumber) {
       held(await store.replace(creation.id, owner));
       return false;

@@ -65,7 +65,8 @@ export interface KeyAdditionChain {
   latestBlock(signal: AbortSignal): Promise<{ id: string; height: bigint }>;
   /** The height of a block, or undefined where the node does not have it. */
   blockHeight(id: string, signal: AbortSignal): Promise<bigint | undefined>;
-  accountKeys(address: string, signal: AbortSignal): Promise<readonly ChainKey[]>;
+  /** As of the block at `height`, or of the newest: one node may lag behind the other. */
+  accountKeys(address: string, signal: AbortSignal, height?: bigint): Promise<readonly ChainKey[]>;
   submit(transaction: FlowTransaction, signal: AbortSignal): Promise<void>;
   keyAdditionOutcome(transactionId: string, signal: AbortSignal): Promise<KeyAdditionOutcome>;
 }

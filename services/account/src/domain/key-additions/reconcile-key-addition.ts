@@ -70,7 +70,7 @@ async function endOf(
   if (status === "pending") return undefined;
   // Read before the keys: an attempt that is too old at this height cannot execute after they are read.
   const { height } = await chain.latestBlock(signal);
-  const keys = await chain.accountKeys(address, signal);
+  const keys = await chain.accountKeys(address, signal, height);
   const key = userKeyOf(keys, userKey);
   if (key) return { state: "sealed", keyIndex: key.index };
   const added = events.find(({ addedKey }) => addedKey)?.addedKey;

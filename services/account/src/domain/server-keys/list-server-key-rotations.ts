@@ -72,9 +72,8 @@ export const listServerKeyRotations =
       const wanted = wantedRotation(bound);
       // An account that was never rotated has the key that the creation made.
       if (!wanted && bound.retired.length === 0) return [];
-      // Read before the keys: they are at least as new.
       const latest = await chain.latestBlock(signal);
-      const keys = await chain.accountKeys(address, signal);
+      const keys = await chain.accountKeys(address, signal, latest.height);
       const key = serverKeyOf(keys);
       const { index: keyId, sequenceNumber, publicKey } = key;
       const corrections = correctionsOf(bound, keys, key);

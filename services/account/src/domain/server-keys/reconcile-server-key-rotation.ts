@@ -20,7 +20,7 @@ export const reconcileServerKeyRotation =
     const { height } = await chain.latestBlock(signal);
     // The effect counts, of any transaction: a signature's n−s twin seals under another id. A revoked key was
     // there, too.
-    const key = (await chain.accountKeys(address, signal)).find((each) => isServerKey(each, newKey));
+    const key = (await chain.accountKeys(address, signal, height)).find((each) => isServerKey(each, newKey));
     if (key) {
       await signer.rotateBinding(rotation, key.index);
       await rotations.finish(rotation, "sealed");

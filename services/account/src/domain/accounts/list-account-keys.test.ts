@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { accountId, accounts, chainName, key, signal } from "../../testing/chain-account.ts";
+import type { AccountKey } from "../key-additions/key-addition.ts";
+import { listAccountKeys } from "./list-account-keys.ts";
+
+it("shows keys that are as new as their height, also where the next node lags behind", async () => {
+  const known = key(1, "ab".repeat(64));
+  const blocks = new Map<bigint, readonly AccountKey[]>([
+    [8n, [known]],
+    [9n, [{ ...known, revoked: true }]],
+  ]);
+  const nodeAt = (latest: bigint) => ({
+    chainName,
+    latestBlock: async () => ({ height: latest }),
+    accountKeys: async (_address: string, _signal: AbortSignal, height = latest) => {
+      if (height > latest) throw new Error("no such block");
+      return blocks.get(height)!;
+    },
+  });
+  const [ahead, behind] = [nodeAt(9n), nodeAt(8n)];
+  const list = (node: typeof ahead) =>
+    listAccountKeys({ accounts, chains: new Map([[chainName, { ...node, latestBlock: ahead.latestBlock }]]) })(
+      accountId,
+      signal,
+    );
+  await expect(list(behind)).rejects.toThrow("no such block");
+  expect(await list(ahead)).toEqual([{ chainName, height: 9n, keys: blocks.get(9n) }]);
+});
