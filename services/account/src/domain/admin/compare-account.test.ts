@@ -114,3 +114,20 @@ it("balances are read of each account that pays, and shown with eight decimals",
   await expect(list("unknown", signal)).rejects.toMatchObject({ reason: "AccountNotFound" });
   expect(toFlow(0n)).toBe("0.00000000");
 });
+
+it("balances of an account that is on one of two chains are read there", async () => {
+  const chainOf = (chainName: string) => ({
+    ...{ chainName, paymaster: "aa", creator: { address: "bb" } },
+    balance: async (address: string) => (address === "cc" ? 5n : 1n),
+  });
+  const addresses: object[] = [{ chainName: "flow-a", chainType: "cadence", address: "cc" }];
+  const list = listBalances({
+    accounts: { find: async () => ({ account: { addresses } }) },
+    chains: new Map(["flow-a", "flow-b"].map((name) => [name, chainOf(name)])),
+  } as unknown as Parameters<typeof listBalances>[0]);
+  const { signal } = new AbortController();
+  const ofAccount = (await list("account", signal)).filter(({ owner }) => owner === "account");
+  expect(ofAccount).toEqual([{ chainName: "flow-a", owner: "account", address: "cc", flow: "0.00000005" }]);
+  addresses.pop();
+  await expect(list("account", signal)).rejects.toMatchObject({ reason: "AccountNotReady" });
+});

@@ -1,4 +1,4 @@
-import { cadenceAddressOf } from "../accounts/account-on-chain.ts";
+import { AppError } from "@countersign/core";
 import type { AccountStore, ObservedChain } from "../ports.ts";
 
 export interface Balance {
@@ -26,14 +26,18 @@ export const listBalances =
   (options: { readonly accounts: Pick<AccountStore, "find">; readonly chains: ReadonlyMap<string, ObservedChain> }) =>
   async (accountId: string, signal: AbortSignal): Promise<Balance[]> => {
     const { accounts, chains } = options;
+    const found = accountId === "" ? undefined : await accounts.find(accountId, "");
+    if (accountId !== "" && !found) throw new AppError("AccountNotFound");
+    const addresses = found?.account.addresses.filter(({ chainType }) => chainType === "cadence");
+    if (addresses?.length === 0) throw new AppError("AccountNotReady");
     const read = async (chain: ObservedChain): Promise<Balance[]> => {
       const { chainName, paymaster, creator } = chain;
       const owners: Pick<Balance, "owner" | "address">[] = [
         { owner: "paymaster", address: paymaster },
         { owner: "creator", address: creator.address },
       ];
-      if (accountId !== "")
-        owners.push({ owner: "account", address: await cadenceAddressOf(accounts, accountId, chainName) });
+      const own = addresses?.find((each) => each.chainName === chainName);
+      if (own) owners.push({ owner: "account", address: own.address });
       return Promise.all(
         owners.map(async (each) => ({ chainName, ...each, flow: toFlow(await chain.balance(each.address, signal)) })),
       );
