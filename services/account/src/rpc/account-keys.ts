@@ -42,9 +42,9 @@ export function accountKeysHandlers(options: NamedTransactionOptions): Handlers<
   const list = listAccountKeys(options);
   const verify = verifyKeyRevocation(options);
   return {
-    async listAccountKeys({ accountId }, call) {
+    async listAccountKeys({ accountId, chainName }, call) {
       if (!isUuid(accountId)) throw new AppError("AccountNotFound");
-      const chains = await fromChain(list(accountId, call.signal));
+      const chains = await fromChain(list(accountId, chainName, call.signal));
       return { chains: chains.map(({ keys, ...chain }) => ({ ...chain, keys: keys.map(toWire) })) };
     },
 

@@ -37,8 +37,11 @@ export function chainDirectory(
   listMs: number = LIST_TIMEOUT_MS,
 ): ChainDirectory<CallContext> {
   return {
-    async list(accountId) {
-      const { chains } = await client.listAccountKeys({ accountId }, { deadlineMs: listMs, idempotent: true });
+    async list(accountId, chainName = "") {
+      const { chains } = await client.listAccountKeys(
+        { accountId, chainName },
+        { deadlineMs: listMs, idempotent: true },
+      );
       return chains.map(toChainKeys);
     },
     async verifyRevocation({ publicKey, ...revocation }, call) {

@@ -46,6 +46,23 @@ describe("following the chain", () => {
     expect(types()).toEqual([]);
   });
 
+  it("revokes a key on the chain that changed also where another one is away, and is asked to come again", async () => {
+    await register({ id: v7(), chainName: "flow-other" });
+    store.events.length = 0;
+    // Nobody has left while a chain is unknown.
+    show({ ...server, revoked: true }, { ...first, revoked: true });
+    const list = async (_accountId: string, only = "") => {
+      if (only !== chainName) throw new Error("away");
+      return onChain;
+    };
+    const following = followChain({ store, chain: { list }, clock, newId: v7, alertAfterMs: 1000 });
+    const command = { accountId, requestId: "r", atLeast: { chainName, height: 10n } };
+    await expect(following(command)).rejects.toThrow("away");
+    expect(types()).toEqual(["key-revoked"]);
+    expect(store.registrations.map(({ revokedAt }) => revokedAt)).toEqual([clock.now(), null]);
+    await expect(following({ accountId, requestId: "r" })).rejects.toThrow("away");
+  });
+
   it("shows a revoked key as revoked, once, and lets nobody sign in with it", async () => {
     show(server, { ...first, revoked: true });
     await follow();

@@ -15,7 +15,10 @@ export interface FollowChainOptions {
 export interface FollowChain {
   accountId: string;
   requestId: string;
-  /** A change that must be included: a node that lags behind has to be read again. */
+  /**
+   * A change that must be included: a node that lags behind has to be read again. Its chain is followed also
+   * where another one is away.
+   */
   atLeast?: { chainName: string; height: bigint };
 }
 
@@ -30,7 +33,8 @@ interface Round {
  * Updates the account's registrations from its chains: revocations, indexes and weights are copied, a
  * reported recovery key is confirmed, an unregistered key is listed. Idempotent; a node's old answer restores
  * nothing.
- * Errors: those of the account service; Error where the node lags behind.
+ * Errors: those of the account service, also where only the chain of `atLeast` was followed; Error where the
+ * node lags behind.
  */
 export function followChain({ store, chain, clock, newId, alertAfterMs }: FollowChainOptions) {
   async function discover({ keys, accountId, now }: Round, chainName: string, found: ChainKey): Promise<void> {
@@ -122,7 +126,12 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
   };
 
   return async ({ accountId, requestId, atLeast }: FollowChain): Promise<void> => {
-    const chains = await chain.list(accountId);
+    let away: unknown;
+    const chains = await chain.list(accountId).catch((error: unknown) => {
+      if (!atLeast) throw error;
+      away = error;
+      return chain.list(accountId, atLeast.chainName);
+    });
     const seen = chains.find(({ chainName }) => chainName === atLeast?.chainName);
     if (atLeast && seen && seen.height < atLeast.height)
       throw new Error(
@@ -135,10 +144,11 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
         await additions(round, each);
       }
       await expirePending(round);
-      const left = chains.length > 0 && chains.every(hasLeft);
+      const left = away === undefined && chains.length > 0 && chains.every(hasLeft);
       if (left && (await keys.leave(round.now))) {
         await keys.publish({ type: "account-left", accountId, occurredAt: round.now });
       }
     });
+    if (away !== undefined) throw away;
   };
 }

@@ -87,8 +87,8 @@ export interface ChainKeys {
 
 /** The account service, which alone reads chains. */
 export interface ChainDirectory<Session> {
-  /** Errors: AccountNotFound, ChainUnavailable, Unavailable. */
-  list(accountId: string): Promise<ChainKeys[]>;
+  /** Of one chain, if it is named. Errors: AccountNotFound, ChainUnavailable, Unavailable. */
+  list(accountId: string, chainName?: string): Promise<ChainKeys[]>;
   /** Whether the transaction revoked the key. Errors: TransactionPending, TransactionMismatch. */
   verifyRevocation(
     revocation: { accountId: string; chainName: string; publicKey: PublicKey; transactionId: string },

@@ -34,6 +34,6 @@ export function reportRevocation<Session>(options: {
     if (!active) throw new AppError("KeyNotFound");
     const { chainName, accountKey } = active;
     await chain.verifyRevocation({ accountId, chainName, publicKey: accountKey, transactionId }, session);
-    await follow({ accountId, requestId });
+    await follow({ accountId, requestId, atLeast: { chainName, height: 0n } });
   };
 }

@@ -21,8 +21,22 @@ it("shows keys that are as new as their height, also where the next node lags be
   const list = (node: typeof ahead) =>
     listAccountKeys({ accounts, chains: new Map([[chainName, { ...node, latestBlock: ahead.latestBlock }]]) })(
       accountId,
+      "",
       signal,
     );
   await expect(list(behind)).rejects.toThrow("no such block");
   expect(await list(ahead)).toEqual([{ chainName, height: 9n, keys: blocks.get(9n) }]);
 });
+
+it("reads one chain alone, so that another one may be away", async () => {
+  const away = { chainName: "flow-away", latestBlock: () => Promise.reject(new Error("away")), accountKeys: never };
+  const here = { chainName, latestBlock: async () => ({ height: 9n }), accountKeys: async () => [] };
+  const [known] = (await accounts.find()).account.addresses;
+  const account = { ...(await accounts.find()).account, addresses: [{ ...known!, chainName: "flow-away" }, known!] };
+  const chains = new Map([away, here].map((each) => [each.chainName, each]));
+  const list = listAccountKeys({ accounts: { find: async () => ({ account, deployment: undefined }) }, chains });
+  expect(await list(accountId, chainName, signal)).toEqual([{ chainName, height: 9n, keys: [] }]);
+  await expect(list(accountId, "", signal)).rejects.toThrow("away");
+});
+
+const never = () => Promise.reject(new Error("not asked"));

@@ -16,13 +16,15 @@ export interface ChainKeys {
   readonly keys: readonly AccountKey[];
 }
 
-/** Every key that an account ever had, by chain. Errors: AccountNotFound. */
+/** Every key that an account ever had, by chain; on one chain, if it is named. Errors: AccountNotFound. */
 export const listAccountKeys =
   ({ accounts, chains }: { accounts: Pick<AccountStore, "find">; chains: ReadonlyMap<string, AccountKeysChain> }) =>
-  async (accountId: string, signal: AbortSignal): Promise<ChainKeys[]> => {
+  async (accountId: string, only: string, signal: AbortSignal): Promise<ChainKeys[]> => {
     const found = await accounts.find(accountId, "");
     if (!found) throw new AppError("AccountNotFound");
-    const addresses = found.account.addresses.filter(({ chainType }) => chainType === "cadence");
+    const addresses = found.account.addresses.filter(
+      ({ chainType, chainName }) => chainType === "cadence" && (only === "" || chainName === only),
+    );
     const read = addresses.map(async ({ chainName, address }) => {
       const chain = chains.get(chainName);
       if (!chain) return [];
