@@ -51,15 +51,19 @@ function correctionsOf(bound: BoundServerKeys, keys: readonly AccountKey[], acti
   return corrections;
 }
 
+/** A chain that does not answer in this time is left out. */
+const CHAIN_MS = 5_000;
+
 /**
- * Returns the rotations for a device to sign, at most one for each chain. A submitted one is reconciled first
- * and left out while it is under way. The signer does not read the chain: where its server key differs from
- * the chain's, which only a forged call can cause, it is corrected first, and the rotation follows in the
- * next call.
+ * Returns the rotations for a device to sign, at most one for each chain that answers. A submitted one is
+ * reconciled first and left out while it is under way. The signer does not read the chain: where its server
+ * key differs from the chain's, which only a forged call can cause, it is corrected first, and the rotation
+ * follows in the next call.
  */
 export const listServerKeyRotations =
   (options: ListRotationsOptions) =>
-  async (accountId: string, signal: AbortSignal): Promise<PreparedRotation[]> => {
+  async (accountId: string, caller: AbortSignal): Promise<PreparedRotation[]> => {
+    const signal = AbortSignal.any([caller, AbortSignal.timeout(CHAIN_MS)]);
     const { accounts, chains, rotations, signer, reconcile, logger } = options;
     const found = await accounts.find(accountId, "");
     if (!found) throw new AppError("AccountNotFound");
@@ -99,5 +103,9 @@ export const listServerKeyRotations =
       return [{ chainName, message: payloadMessage(payload) }];
     };
     const addresses = found.account.addresses.filter(({ chainType }) => chainType === "cadence");
-    return (await Promise.all(addresses.map(({ chainName, address }) => prepare(chainName, address)))).flat();
+    const prepared = await Promise.allSettled(addresses.map(({ chainName, address }) => prepare(chainName, address)));
+    const waiting = prepared.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+    const refused = prepared.find((each) => each.status === "rejected");
+    if (refused && waiting.length === 0) throw refused.reason;
+    return waiting;
   };

@@ -2,7 +2,7 @@ import { AppError } from "@countersign/core";
 import { decodeMessage, payloadMessage, readKeyChange } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import { address, block, paymaster, signal } from "../../testing/chain-account.ts";
+import { accounts, address, block, chainName, paymaster, signal } from "../../testing/chain-account.ts";
 import {
   activeServerKeys,
   device,
@@ -17,6 +17,8 @@ import {
   signer,
   world,
 } from "../../testing/server-key-rotations.ts";
+import type { KeyAdditionChain } from "../key-additions/key-addition.ts";
+import { listServerKeyRotations } from "./list-server-key-rotations.ts";
 
 describe("a rotation", () => {
   it("is prepared where the account is behind: proposed by the old key, paid by the paymaster", async () => {
@@ -34,6 +36,20 @@ describe("a rotation", () => {
     });
     world.wanted = 1;
     expect(await list()).toEqual([]);
+  });
+
+  it("is prepared on the chains that answer, and refused where none does", async () => {
+    const [chain] = options.chains.values();
+    const { account } = await accounts.find();
+    const addresses = ["flow-away", chainName].map((name) => ({ ...account.addresses[0]!, chainName: name }));
+    const find = async () => ({ account: { ...account, addresses }, deployment: undefined });
+    const away: KeyAdditionChain = { ...chain!, latestBlock: () => Promise.reject(new Error("away")) };
+    const listing = (here: KeyAdditionChain) => {
+      const chains = new Map(["flow-away", chainName].map((name) => [name, name === chainName ? here : away]));
+      return listServerKeyRotations({ ...options, accounts: { find }, chains, reconcile })(account.id, signal);
+    };
+    expect((await listing(chain!)).map((rotation) => rotation.chainName)).toEqual([chainName]);
+    await expect(listing(away)).rejects.toThrow("away");
   });
 
   it("leads from version to version, until the account is where it is to be", async () => {
