@@ -26,6 +26,8 @@ import { paidTransactions } from "./fee-events.ts";
 /** A reference block may be 600 blocks old; the margin is for a node that lags behind. */
 const MAX_REFERENCE_AGE = 650n;
 const EVENT_BLOCKS = 250n;
+/** Few, because anybody can fill blocks with new keys: a creation must be found among them. */
+const SEARCHED_BLOCKS = 25n;
 const KEY_ADDED = "flow.AccountKeyAdded";
 /** FVM error 1007: the sequence number is not the key's. */
 const WRONG_SEQUENCE = /error code:? ?1007/i;
@@ -75,8 +77,8 @@ export function createFlowChain(
     async findDeployed({ serverKeys, transaction }, from, to, signal) {
       const isTwin = async (id: string) =>
         isDeepStrictEqual((await access.transaction(id, signal)).proposalKey, transaction.proposalKey);
-      for (let start = from; start <= to; start += EVENT_BLOCKS) {
-        const end = start + EVENT_BLOCKS - 1n;
+      for (let start = from; start <= to; start += SEARCHED_BLOCKS) {
+        const end = start + SEARCHED_BLOCKS - 1n;
         const inRange = (type: string) => access.events(type, start, end < to ? end : to, signal);
         const [added, addresses] = await Promise.all([inRange(KEY_ADDED), inRange(evmCreated)]);
         const own = added.filter((event) => addedKeys([event]).some(({ publicKey }) => serverKeys.includes(publicKey)));
