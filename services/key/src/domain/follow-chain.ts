@@ -22,6 +22,9 @@ export interface FollowChain {
   atLeast?: { chainName: string; height: bigint };
 }
 
+/** Unregistered keys that are listed on one chain: the person may add thousands without the service. */
+const MAX_UNREGISTERED = 200;
+
 interface Round {
   keys: AccountKeys;
   accountId: string;
@@ -37,9 +40,9 @@ interface Round {
  * node lags behind.
  */
 export function followChain({ store, chain, clock, newId, alertAfterMs }: FollowChainOptions) {
-  async function discover({ keys, accountId, now }: Round, chainName: string, found: ChainKey): Promise<void> {
+  async function discover({ keys, accountId, now }: Round, chainName: string, found: ChainKey): Promise<Registration> {
     const { publicKey, index: keyIndex, weight, role, revoked } = found;
-    await keys.insert({
+    const registration: Registration = {
       ...OF_USER_KEY,
       id: newId(),
       accountId,
@@ -58,14 +61,17 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
       createdAt: now,
       lastUsedAt: null,
       revokedAt: revoked ? now : null,
-    });
+    };
+    await keys.insert(registration);
+    return registration;
   }
 
-  async function confirm({ keys, now, requestId }: Round, reported: Registration, found: ChainKey): Promise<void> {
+  async function confirm({ keys, now, requestId }: Round, reported: Registration, found: ChainKey) {
     const { index: keyIndex, weight } = found;
     const registration: Registration = { ...reported, keyIndex, weight, pendingUntil: null };
     await keys.update(registration);
     await keys.publish({ type: "key-registered", registration, occurredAt: now, requestId });
+    return registration;
   }
 
   async function revoke({ keys, now, requestId }: Round, known: Registration, rest: Registration[]): Promise<void> {
@@ -82,30 +88,36 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
   /** Runs before additions: a key that was revoked and added again is a new one. */
   async function revocations(round: Round, { chainName, keys: onChain }: ChainKeys): Promise<void> {
     const byIndex = new Map(onChain.map((key) => [key.index, key]));
-    for (const known of await round.keys.all()) {
+    const all = await round.keys.all();
+    const revoked = new Set<Registration>();
+    for (const known of all) {
       const found = byIndex.get(known.keyIndex);
       if (!found || known.chainName !== chainName || !isActive(known)) continue;
       if (found.revoked) {
-        const rest = (await round.keys.all()).filter(({ id }) => id !== known.id);
+        revoked.add(known);
+        const rest = all.filter((each) => !revoked.has(each));
         await revoke(round, known, rest);
       } else if (known.weight !== found.weight) await round.keys.update({ ...known, weight: found.weight });
     }
   }
 
   async function additions(round: Round, { chainName, keys: onChain }: ChainKeys): Promise<void> {
+    const all = (await round.keys.all()).filter((each) => each.chainName === chainName);
+    const indexes = new Set(all.map(({ keyIndex }) => keyIndex));
+    const active = new Map(all.filter(({ revokedAt }) => !revokedAt).map((each) => [each.accountKey.publicKey, each]));
+    let unregistered = all.filter(({ origin }) => origin === "chain").length;
     for (const found of onChain) {
-      if (found.role === "server" || (await round.keys.findAtIndex(chainName, found.index))) continue;
-      if (found.revoked) {
-        await discover(round, chainName, found);
-        continue;
-      }
-      const same = await round.keys.findActive(chainName, found.publicKey.publicKey);
+      if (found.role === "server" || indexes.has(found.index)) continue;
+      const { publicKey } = found.publicKey;
+      const same = found.revoked ? undefined : active.get(publicKey);
       const reported = same?.pendingUntil != null && samePublicKey(same.accountKey, found.publicKey);
-      if (same && reported && found.role === "recovery") await confirm(round, same, found);
+      if (same && reported && found.role === "recovery") active.set(publicKey, await confirm(round, same, found));
       // The same key at two indexes is listed once; a report that the chain contradicts must not hide a key.
-      else if (!same || same.pendingUntil !== null) {
+      else if ((!same || same.pendingUntil !== null) && unregistered < MAX_UNREGISTERED) {
         if (same) await round.keys.remove(same.id);
-        await discover(round, chainName, found);
+        const listed = await discover(round, chainName, found);
+        if (!found.revoked) active.set(publicKey, listed);
+        unregistered += 1;
       }
     }
   }

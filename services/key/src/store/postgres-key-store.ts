@@ -148,14 +148,10 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
     },
     touch: (accountId, key, usedAt) => touch({ accountId, key, usedAt }),
     async alertsDue(now, limit) {
-      // Not `distinct`, for which Prisma reads all rows that are due.
-      const rows = await prisma.registration.findMany({
-        where: { alertAt: { lte: now } },
-        select: { accountId: true },
-        orderBy: { alertAt: "asc" },
-        take: limit,
-      });
-      return [...new Set(rows.map(({ accountId }) => accountId))];
+      const rows = await postgres.query<{ id: string }>(sql`
+        SELECT account_id AS id FROM registration WHERE alert_at <= ${now}
+        GROUP BY account_id ORDER BY min(alert_at) LIMIT ${limit}::int`);
+      return rows.map(({ id }) => id);
     },
   };
 }

@@ -1,0 +1,71 @@
+import { FixedClock } from "@countersign/core";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
+import { openPostgres, type Postgres } from "@countersign/postgres";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { emitUnregisteredKeys } from "../domain/emit-unregistered-keys.ts";
+import { followChain } from "../domain/follow-chain.ts";
+import type { ChainKey } from "../domain/ports.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { postgresKeyStore } from "./postgres-key-store.ts";
+
+/** More than one transaction can write. */
+const MANY = 8_000;
+const ALERT_AFTER_MS = 60_000;
+
+const clock = new FixedClock();
+let database: TestDatabase;
+let postgres: Postgres;
+let prisma: PrismaClient;
+
+beforeAll(async () => {
+  database = await createTestDatabase("key");
+  postgres = openPostgres(database.url);
+  prisma = new PrismaClient({ adapter: postgres.adapter });
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await postgres.close();
+  await database.drop();
+});
+
+/** Follows a chain that shows so many keys of the account. */
+function follow(accountId: string, count: number, revoked = false) {
+  const keyAt = (index: number): ChainKey => {
+    const publicKey = { algorithm: "ES256", publicKey: index.toString(16).padStart(128, "0") } as const;
+    return { index, publicKey, weight: 0, role: "user", revoked };
+  };
+  const keys = Array.from({ length: count }, (_, index) => keyAt(index));
+  const chain = { list: async () => [{ chainName: "flow-emulator", height: 1n, keys }] };
+  const store = postgresKeyStore(prisma, postgres);
+  return followChain({ store, chain, clock, newId: v7, alertAfterMs: ALERT_AFTER_MS })({ accountId, requestId: "" });
+}
+
+it("an account with thousands of keys is followed, and holds up no alert of another one", async () => {
+  const [account, other] = [v7(), v7()];
+  await follow(account, MANY);
+  clock.advance(1_000);
+  await follow(other, 1);
+  clock.advance(ALERT_AFTER_MS);
+  const store = postgresKeyStore(prisma, postgres);
+  await emitUnregisteredKeys({ store, clock })().catch(() => undefined);
+  expect(await prisma.outbox.count({ where: { accountId: other } })).toBe(1);
+  await follow(account, MANY, true);
+  expect(await prisma.registration.count({ where: { accountId: account, revokedAt: null } })).toBe(0);
+  expect(await prisma.registration.count({ where: { accountId: account } })).toBe(200);
+});
+
+it("an account whose alerts fail holds up none of another one", async () => {
+  const [failing, other] = [v7(), v7()];
+  for (const accountId of [failing, other]) {
+    await follow(accountId, 1);
+    clock.advance(1_000);
+  }
+  clock.advance(ALERT_AFTER_MS);
+  const store = postgresKeyStore(prisma, postgres);
+  const withAccount: typeof store.withAccount = (accountId, work) =>
+    accountId === failing ? Promise.reject(new Error("locked")) : store.withAccount(accountId, work);
+  const emit = emitUnregisteredKeys({ store: { ...store, withAccount }, clock });
+  await expect(emit()).rejects.toThrow("locked");
+  expect(await prisma.outbox.count({ where: { accountId: other } })).toBe(1);
+});
