@@ -8,9 +8,8 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type DeliveredEvent, EVENTS_STREAM, setUpEvents } from "./index.ts";
 import { natsAccountsFile } from "./nats-accounts.ts";
-import { exportEvents } from "./set-up.ts";
 import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
-import { closeAll, consume, FIRST, follow, NAMES, PARTITIONS, publish } from "./testing/partitions.ts";
+import { closeAll, consume, exported, FIRST, follow, NAMES, PARTITIONS, publish } from "./testing/partitions.ts";
 
 /** Returns a logger, and the errors that it was given. */
 function listen() {
@@ -122,7 +121,7 @@ describe("a change from one stream to partitions", () => {
     const { streams: info } = await operator.jetstreamManager();
     const { state } = await info.info(EVENTS_STREAM);
     for (const name of NAMES) expect((await info.info(name)).state.first_seq).toBeGreaterThan(state.last_seq);
-    const exported = await exportEvents(nats.url, nats.tlsOf("operator"), since);
-    expect(exported.map(({ event }) => Event.decode(Buffer.from(event, "base64")).id)).toEqual(sent);
+    const events = await exported(nats, since);
+    expect(events.map(({ event }) => Event.decode(Buffer.from(event, "base64")).id)).toEqual(sent);
   });
 });

@@ -6,7 +6,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { JetStreamManager, NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type DeliveredEvent, EVENTS_STREAM, outboxRow, setUpEvents, startOutboxPublisher } from "./index.ts";
-import { exportEvents, listEventStreams } from "./set-up.ts";
+import { listEventStreams } from "./set-up.ts";
 import { partitionOf } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 import {
@@ -15,6 +15,7 @@ import {
   closeLater,
   consume,
   DURABLE,
+  exported,
   FIRST,
   follow,
   logger,
@@ -142,9 +143,10 @@ describe("events in partitions", () => {
     const since = new Date();
     const { stream } = await emitter.jetstream().publish("cs.v1.account.*.flood", "x");
     const accountId = accountIn(1);
+    await emitter.jetstream().publish(subjectOf(accountId), "no event");
     await publish(emitter, accountId);
-    const exported = await exportEvents(nats.url, nats.tlsOf("operator"), since);
-    expect(exported.map(({ subject }) => subject)).toEqual([subjectOf(accountId)]);
+    const events = await exported(nats, since);
+    expect(events.map(({ subject }) => subject)).toEqual([subjectOf(accountId)]);
     const filter = `cs.partition.${NAMES.indexOf(stream)}.v1.account.>`;
     expect(await manager.streams.purge(stream, { filter })).toMatchObject({ purged: 1 });
   });
@@ -193,9 +195,8 @@ describe("events in partitions", () => {
   it("are not exported where a partition was lost, also where the set-up has created it again", async () => {
     const operator = await nats.connectAs("operator");
     const since = new Date(Date.now() - 120_000);
-    const exported = () => exportEvents(nats.url, nats.tlsOf("operator"), since);
     await manager.streams.delete(NAMES[2]!);
-    await expect(exported()).rejects.toThrow("CS_EVENTS_2 is missing");
+    await expect(exported(nats, since)).rejects.toThrow("CS_EVENTS_2 is missing");
     await setUpEvents(operator, { partitions: PARTITIONS });
     // Numbers that clients may have are not used again.
     const { state } = await manager.streams.info(NAMES[2]!);

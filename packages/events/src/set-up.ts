@@ -1,4 +1,5 @@
 import type { TlsMaterial } from "@countersign/core";
+import { Event } from "@countersign/proto/events/v1/events.ts";
 import {
   AckPolicy,
   type ConsumerConfig,
@@ -198,32 +199,60 @@ export async function setUpNats(
   }
 }
 
-/** Returns a stream's events since a time, with their times. */
-async function readSince(operator: NatsConnection, stream: string, since: Date) {
+interface ExportedEvent {
+  readonly subject: string;
+  /** In base64. */
+  readonly event: string;
+}
+
+/** Whether bytes are an event with a time: others must not stop a restore. */
+function isEvent(data: Uint8Array): boolean {
+  try {
+    return !Number.isNaN(Event.decode(data).occurredAt?.getTime());
+  } catch {
+    return false;
+  }
+}
+
+/** Yields a stream's events since a time, with their times, without messages that are no events. */
+async function* readSince(operator: NatsConnection, stream: string, since: Date) {
   const opt_start_time = since.toISOString();
   // Not a compromised service's, whose subject has a wildcard.
   const options = { deliver_policy: DeliverPolicy.StartTime, opt_start_time, filterSubjects: EVENTS_SUBJECTS };
   const consumer = await operator.jetstream().consumers.get(stream, options);
   let { num_pending: left } = await consumer.info();
-  const events: { at: number; subject: string; event: string }[] = [];
-  if (left === 0) return events;
+  if (left === 0) return;
   for await (const { subject, data, info } of await consumer.consume()) {
-    events.push({ at: info.timestampNanos, subject, event: Buffer.from(data).toString("base64") });
+    if (isEvent(data)) yield { at: info.timestampNanos, subject, event: Buffer.from(data).toString("base64") };
     left -= 1;
-    if (left === 0) break;
+    if (left === 0) return;
   }
-  return events;
+}
+
+/** Yields the events of several streams by their times. */
+async function* byTime(streams: ReturnType<typeof readSince>[]): AsyncGenerator<ExportedEvent> {
+  const heads = await Promise.all(streams.map((stream) => stream.next()));
+  for (;;) {
+    let first = -1;
+    for (const [index, { done, value }] of heads.entries())
+      if (!done && (first < 0 || value.at < heads[first]!.value!.at)) first = index;
+    if (first < 0) return;
+    const { subject, event } = heads[first]!.value!;
+    yield { subject, event };
+    heads[first] = await streams[first]!.next();
+  }
 }
 
 /**
- * Returns the events of all streams since a time, as the operator: subjects and messages in base64. Errors:
- * Error where a stream is missing, was created later, or keeps events for less time: some would be missing.
+ * Returns the events of all streams since a time, as the operator; they are read while they are taken.
+ * Errors: Error where a stream is missing, was created later, or keeps events for less time: some would be
+ * missing.
  */
 export async function exportEvents(
   natsUrl: string,
   { ca, cert, key }: TlsMaterial,
   since: Date,
-): Promise<{ subject: string; event: string }[]> {
+): Promise<AsyncIterable<ExportedEvent>> {
   const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
   const operator = await connect({ servers: natsUrl.split(","), name: "export", tls, timeout: 5_000 });
   try {
@@ -237,7 +266,6 @@ export async function exportEvents(
     };
     const found = await Promise.all(eventStreams(partitionsIn(config)).map(read));
     const first = Math.min(...found.slice(1).map(({ created }) => created));
-    let events: Awaited<ReturnType<typeof readSince>> = [];
     for (const { name, created, maxAge } of found) {
       // The set-up creates all partitions at once; a later one has taken the place of one that was lost.
       const begins = name !== EVENTS_STREAM && created < first + 60_000 ? 0 : created;
@@ -245,11 +273,17 @@ export async function exportEvents(
       // `since` has a margin of a minute.
       if (since.getTime() + 60_000 < Math.max(begins, keepsSince))
         throw new Error(`${name} has no events of ${since.toISOString()}, or has deleted them: use --no-events`);
-      events = events.concat(await readSince(operator, name, since));
     }
-    if (found.length > 1) events.sort((one, other) => one.at - other.at);
-    return events.map(({ subject, event }) => ({ subject, event }));
-  } finally {
+    const events = byTime(found.map(({ name }) => readSince(operator, name, since)));
+    return (async function* () {
+      try {
+        yield* events;
+      } finally {
+        await operator.close();
+      }
+    })();
+  } catch (error) {
     await operator.close();
+    throw error;
   }
 }

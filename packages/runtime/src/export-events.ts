@@ -21,8 +21,7 @@ await runCommand("export-events", [
       if (!out) throw new UsageError(this.usage);
       const settings = loadEnv(schema, env);
       const events = await exportEvents(settings.CS_NATS_URL, loadTlsFromEnv(settings), readSince(this.usage, since));
-      writeJsonLines(out, events);
-      print(`${events.length} events in ${out}`);
+      print(`${await writeJsonLines(out, events)} events in ${out}`);
     },
   }),
 ]);

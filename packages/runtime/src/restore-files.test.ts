@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { readJsonLines, writeJsonLines } from "./restore-files.ts";
+import { jsonLines, readJsonLines, writeJsonLines } from "./restore-files.ts";
 
 /** The most characters of a string are fewer. */
 const LONGER_THAN_A_STRING = 2 ** 29;
@@ -16,13 +16,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-it("a file has what was written to it, for the owner only", () => {
+it("a file has what was written to it, for the owner only", async () => {
   // Each one is longer than what is read at once, and its characters have two bytes.
   const values = ["a", "b", "c"].map((text) => text + "ä\u2028\r".repeat(500_000));
-  writeJsonLines(path, values);
+  expect(await writeJsonLines(path, values)).toBe(3);
   expect(readJsonLines(path, z.string())).toEqual(values);
   expect(statSync(path).mode & 0o777).toBe(0o600);
-  writeJsonLines(path, []);
+  await writeJsonLines(path, []);
   expect(readJsonLines(path, z.string())).toEqual([]);
 });
 
@@ -33,9 +33,24 @@ it("a file that is longer than a string is read", () => {
   expect(() => readJsonLines(path, z.string())).toThrow("line 2 is not as expected");
 });
 
-it("each value is written before the next one, so that a file may be longer than a string", () => {
-  writeJsonLines(path, ["first", { toJSON: () => statSync(path).size }]);
+it("each value is written before the next one comes, and read when it is asked for", async () => {
+  async function* values() {
+    yield "first";
+    yield statSync(`${path}.part`).size;
+  }
+  await writeJsonLines(path, values());
   expect(readJsonLines(path, z.unknown())).toEqual(["first", '"first"\n'.length]);
+  expect(jsonLines(path, z.string()).next()).toEqual({ done: false, value: "first" });
+});
+
+it("a file stays as it is where the values end with an error", async () => {
+  await writeJsonLines(path, ["before"]);
+  async function* values() {
+    yield "first";
+    throw new Error("NATS is away");
+  }
+  await expect(writeJsonLines(path, values())).rejects.toThrow("NATS is away");
+  expect(readJsonLines(path, z.string())).toEqual(["before"]);
 });
 
 it.each([

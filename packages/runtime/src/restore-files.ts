@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readSync, renameSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { ConfigError } from "./config.ts";
 
@@ -23,27 +23,45 @@ function* linesOf(path: string): Generator<string> {
   }
 }
 
-/** Reads a file of one JSON value a line. Errors: ConfigError that names file and line. */
-export function readJsonLines<T>(path: string, schema: z.ZodType<T>): T[] {
-  const values: T[] = [];
+/** Yields the values of a file of one JSON value a line. Errors: ConfigError that names file and line. */
+export function* jsonLines<T>(path: string, schema: z.ZodType<T>): Generator<T> {
+  let count = 0;
   for (const line of linesOf(path)) {
+    count += 1;
+    let value: T;
     try {
-      values.push(schema.parse(JSON.parse(line)));
+      value = schema.parse(JSON.parse(line));
     } catch {
-      throw new ConfigError([`${path}: line ${values.length + 1} is not as expected`]);
+      throw new ConfigError([`${path}: line ${count} is not as expected`]);
     }
+    yield value;
   }
-  return values;
 }
 
-/** Writes one JSON value a line, for the owner of the process only. */
-export function writeJsonLines(path: string, values: readonly unknown[]): void {
-  const file = openSync(path, "w", 0o600);
+/** Reads a file of one JSON value a line. Errors: ConfigError that names file and line. */
+export const readJsonLines = <T>(path: string, schema: z.ZodType<T>): T[] => [...jsonLines(path, schema)];
+
+/**
+ * Writes one JSON value a line, for the owner of the process only, and returns how many. The file is there
+ * once it has all of them.
+ */
+export async function writeJsonLines(
+  path: string,
+  values: Iterable<unknown> | AsyncIterable<unknown>,
+): Promise<number> {
+  const part = `${path}.part`;
+  const file = openSync(part, "w", 0o600);
+  let count = 0;
   try {
-    for (const value of values) writeFileSync(file, `${JSON.stringify(value)}\n`);
+    for await (const value of values) {
+      writeFileSync(file, `${JSON.stringify(value)}\n`);
+      count += 1;
+    }
   } finally {
     closeSync(file);
   }
+  renameSync(part, path);
+  return count;
 }
 
 const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));

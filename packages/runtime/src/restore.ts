@@ -9,6 +9,7 @@ import {
   eventLine,
   type Found,
   foundLine,
+  jsonLines,
   readJsonLines,
 } from "./restore-files.ts";
 
@@ -64,13 +65,19 @@ export function readRestore(usage: string, values: RestoreValues): Restore {
 export const EVENTS_USAGE = "(--events <file of export-events> | --no-events)";
 export const EVENTS_OPTIONS = { events: { type: "string" }, "no-events": { type: "boolean" } } as const;
 
-/** Returns the exported events; none where the stream is lost. Errors: UsageError where neither is said. */
+/**
+ * Returns the exported events, which are read each time; none where the stream is lost. Errors: UsageError
+ * where neither is said; ConfigError where the file is wrong or cut off, before anything is changed.
+ */
 export function readEvents(
   usage: string,
   { events: file, "no-events": none = false }: { events?: string | undefined; "no-events"?: boolean | undefined },
-): EventLine[] {
+): Iterable<EventLine> {
   if ((file === undefined) !== none) throw new UsageError(usage);
-  return file === undefined ? [] : readJsonLines(file, eventLine);
+  if (file === undefined) return [];
+  const read = () => jsonLines(file, eventLine);
+  for (const _line of read());
+  return { [Symbol.iterator]: read };
 }
 
 /** The arguments of a restore that reads what the chain shows. */

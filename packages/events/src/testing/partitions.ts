@@ -4,6 +4,7 @@ import { createLogger } from "@countersign/runtime";
 import type { NatsConnection } from "nats";
 import { type ConsumerOptions, type DeliveredEvent, startConsumer } from "../consumer.ts";
 import { startEventFeeds } from "../feed.ts";
+import { exportEvents } from "../set-up.ts";
 import { partitionOf, partitionStreams } from "../stream.ts";
 import type { TestNats } from "./nats-server.ts";
 
@@ -59,4 +60,11 @@ export function accountIn(partition: number): string {
     const accountId = uuidv4();
     if (partitionOf(accountId, PARTITIONS) === partition) return accountId;
   }
+}
+
+/** Exports the events since a time. */
+export async function exported(nats: TestNats, since: Date) {
+  const events: { subject: string; event: string }[] = [];
+  for await (const event of await exportEvents(nats.url, nats.tlsOf("operator"), since)) events.push(event);
+  return events;
 }

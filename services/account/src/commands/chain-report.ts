@@ -76,7 +76,7 @@ export const chainReport = command({
     } finally {
       await prisma.$disconnect();
     }
-    writeJsonLines(out, lines);
+    await writeJsonLines(out, lines);
     print(`${lines.length} lines in ${out}, read at ${systemClock.now().toISOString()}`);
   },
 });

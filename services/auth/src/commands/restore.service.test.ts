@@ -143,6 +143,15 @@ describe("events of the stream take away again what the database forgot", () => 
     expect(await prisma.leftAccount.count({ where: { accountId } })).toBe(1);
   });
 
+  it("also where a service has sent events that name no key", async () => {
+    const { publicKey } = generateKeyPair();
+    const removal = (deviceKey: ReturnType<typeof publicKeyToProto> | undefined) =>
+      line("device-removed", { deviceRemoved: { deviceId: uuidv4(), deviceKey } }, "device");
+    await run({ events: [removal(undefined), removal(publicKeyToProto(publicKey))] });
+    const blocked = await prisma.blockedKey.findMany({ where: { accountId } });
+    expect(blocked.map((key) => key.publicKey)).toEqual([publicKey.publicKey]);
+  });
+
   it("but not events of another service under the same name", async () => {
     const forged = line("account-frozen", { accountFrozen: { frozen: true, cause: "user" } }, "device");
     await run({ events: [forged] });

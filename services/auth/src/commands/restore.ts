@@ -1,4 +1,5 @@
 import { isUuid } from "@countersign/core";
+import type { PublicKey } from "@countersign/keys";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyFromProto } from "@countersign/rpc";
 import {
@@ -42,14 +43,23 @@ export const restore = command({
       const { replayed, held } = await takeAwayAgain(prisma, events);
       print(`${replayed} events applied again; ${held} accounts stay frozen until an operator looks at them`);
       const accounts = await signedUpSince(postgres, stated.since);
-      writeJsonLines(out, accounts);
+      await writeJsonLines(out, accounts);
       print(`${accounts.length} accounts signed up since, in ${out}`);
     });
   },
 });
 
+/** Returns the key of an event; undefined where a service has sent none: it must not stop the restore. */
+function keyOf(key: Parameters<typeof publicKeyFromProto>[0]): PublicKey | undefined {
+  try {
+    return publicKeyFromProto(key);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Applies events that take access away; a repetition changes nothing. Returns how many, and the holds. */
-async function takeAwayAgain(prisma: PrismaClient, lines: readonly EventLine[]) {
+async function takeAwayAgain(prisma: PrismaClient, lines: Iterable<EventLine>) {
   const access = prismaAccessStore(prisma);
   const holds = prismaHoldStore(prisma);
   const now = new Date();
@@ -61,11 +71,10 @@ async function takeAwayAgain(prisma: PrismaClient, lines: readonly EventLine[]) 
     const { id, accountId, requestId, occurredAt = now } = event;
     if (!isUuid(accountId) || !isUuid(id)) continue;
     const about = /^cs\.v1\.(\w+\.[^.]+\.[\w-]+)$/.exec(subject)?.[1]?.replace(`.${accountId}.`, ".");
-    if (about === "device.device-removed" && event.deviceRemoved) {
-      const deviceKey = publicKeyFromProto(event.deviceRemoved.deviceKey);
+    const [deviceKey, accountKey] = [keyOf(event.deviceRemoved?.deviceKey), keyOf(event.keyRevoked?.accountKey)];
+    if (about === "device.device-removed" && deviceKey) {
       await access.cutOff({ accountId, deviceKey, removedAt: occurredAt, requestId });
-    } else if (about === "key.key-revoked" && event.keyRevoked) {
-      const accountKey = publicKeyFromProto(event.keyRevoked.accountKey);
+    } else if (about === "key.key-revoked" && accountKey) {
       await access.endRevoked({ accountId, accountKey, revokedAt: occurredAt, requestId });
     } else if (about === "key.account-left") {
       await access.leave({ accountId, leftAt: occurredAt, requestId });

@@ -59,7 +59,13 @@ it("a device that was removed is removed again, by its event, and emitted for a 
   writeFileSync(file, line("key"));
   await run(["--went-back", "--events", file]);
   expect((await prisma.device.findUniqueOrThrow({ where: { id: deviceId } })).removedAt).toBeNull();
-  writeFileSync(file, line("device"));
+  const nameless = Buffer.from(
+    Event.encode({ ...Event.create(removed), deviceRemoved: { deviceId: "", deviceKey: undefined } }).finish(),
+  );
+  writeFileSync(
+    file,
+    JSON.stringify({ subject: "cs.v1.device.x.y", event: nameless.toString("base64") }) + "\n" + line("device"),
+  );
   await run(["--went-back", "--events", file]);
   expect((await prisma.device.findUniqueOrThrow({ where: { id: deviceId } })).removedAt).toEqual(removed.occurredAt);
   const subject = `cs.v1.device.${accountId}.device-removed`;

@@ -1,3 +1,4 @@
+import { isUuid } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
@@ -36,10 +37,10 @@ export const restore = command({
       }
       for (const { subject, event: encoded } of events) {
         const { deviceRemoved, occurredAt } = Event.decode(Buffer.from(encoded, "base64"));
-        if (!subject.startsWith("cs.v1.device.") || !deviceRemoved || !occurredAt) continue;
+        if (!subject.startsWith("cs.v1.device.") || !isUuid(deviceRemoved?.deviceId ?? "") || !occurredAt) continue;
         await postgres.execute(sql`
           UPDATE device SET removed_at = ${occurredAt}
-          WHERE id = ${deviceRemoved.deviceId}::uuid AND removed_at IS NULL`);
+          WHERE id = ${deviceRemoved!.deviceId}::uuid AND removed_at IS NULL`);
       }
       const removed = await prisma.device.findMany({ where: { removedAt: { gte: stated.since } } });
       await prisma.outbox.createMany({

@@ -5,7 +5,7 @@ import type { Vault } from "../vault/index.ts";
 type Created = Extract<ChainLine, { kind: "created" }>;
 
 /** Returns the ids that an account on chain may have, by sign-ups with its key, events and the report. */
-export function candidatesOf(signedUp: readonly SignedUp[], events: readonly EventLine[], lines: readonly ChainLine[]) {
+export function candidatesOf(signedUp: readonly SignedUp[], events: Iterable<EventLine>, lines: readonly ChainLine[]) {
   const byPlace = new Map<string, Set<string>>();
   const add = (place: string, accountId: string) =>
     byPlace.set(place, (byPlace.get(place) ?? new Set()).add(accountId));

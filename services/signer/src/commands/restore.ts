@@ -54,10 +54,9 @@ export const restore = command({
       throw new UsageError(this.usage);
     const stated = readRestore(this.usage, values);
     const published = readEvents(this.usage, values);
-    const elsewhere = [
-      ...checkpoints.map(readCheckpoints),
-      { name: "the events", checkpoints: published.flatMap(checkpointOf) },
-    ];
+    const ofEvents: SignedCheckpoint[] = [];
+    for (const line of published) ofEvents.push(...checkpointOf(line));
+    const elsewhere = [...checkpoints.map(readCheckpoints), { name: "the events", checkpoints: ofEvents }];
     const lines = readJsonLines(chain, chainLine);
     const candidates = candidatesOf(readJsonLines(signedUp, signedUpLine), published, lines);
     const { file, passphrase } = keystorePlace(env);
@@ -95,7 +94,7 @@ export const restore = command({
           else
             print(`UNKNOWN  0x${address} on ${chainName} is no account that is known; user key ${userKey.publicKey}`);
         }
-        writeJsonLines(out, found);
+        await writeJsonLines(out, found);
         print(`${found.length} accounts that were created since, in ${out}`);
         const changed = changedAccounts(lines, found);
         for (const each of changed) await restoreKeys(prisma, each, serverVersions(vault, each), now);
