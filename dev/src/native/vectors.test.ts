@@ -67,17 +67,23 @@ interface Stream {
   name: string;
   text: string;
   events: { id: string; name: string; data: object }[];
+  lastEventId: string;
 }
 
-it.each(vectors.streams as Stream[])("reads a stream of events: $name", async ({ text: body, events }) => {
-  const fetch = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
-  const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey: generateDeviceKey(), fetch });
+it.each(vectors.streams as Stream[])("reads a stream of events: $name", async ({ text: body, events, lastEventId }) => {
   const controller = new AbortController();
+  const resumedAfter: (string | null)[] = [];
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    resumedAfter.push(new Headers(init?.headers).get("last-event-id"));
+    if (resumedAfter.length === 2) controller.abort();
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  };
+  const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey: generateDeviceKey(), fetch });
   const read: object[] = [];
   const nameOf = (event: AccountEvent) => (event.type === "unknown" ? event.name : event.type);
   for await (const event of client.events({ signal: controller.signal })) {
     read.push({ id: event.id, name: nameOf(event), data: event.data });
-    if (read.length === events.length) controller.abort();
   }
-  expect(read).toEqual(events);
+  expect(read.slice(0, events.length)).toEqual(events);
+  expect(resumedAfter).toEqual([null, lastEventId]);
 });

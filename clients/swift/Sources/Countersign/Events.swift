@@ -26,8 +26,14 @@ struct EventReader {
     var retrySeconds = 1.0
     private var line: Bytes = []
     private var endedByReturn = false
+    private var id: String?
     private var name = ""
     private var data = ""
+
+    /// Begins with another connection: of an event that broke off nothing is left, and it comes again.
+    mutating func begin() {
+        (line, endedByReturn, id, name, data) = ([], false, nil, "", "")
+    }
 
     /// Takes the next bytes of the stream; returns the events that are complete.
     mutating func read(_ bytes: some Sequence<UInt8>) throws -> [AccountEvent] {
@@ -52,6 +58,7 @@ struct EventReader {
 
     private mutating func take(_ line: String) -> AccountEvent? {
         if line.isEmpty {
+            lastEventId = id ?? lastEventId
             defer { (name, data) = ("", "") }
             guard !data.isEmpty else { return nil }
             return AccountEvent(id: lastEventId, name: name.isEmpty ? "message" : name, data: Data(data.utf8.dropLast()))
@@ -62,7 +69,7 @@ struct EventReader {
         switch parts[0] {
         case "event": name = String(value)
         case "data": data += value + "\n"
-        case "id": lastEventId = String(value)
+        case "id": id = String(value)
         case "retry": retrySeconds = Double(value).map { $0 / 1_000 } ?? retrySeconds
         default: break
         }
@@ -83,6 +90,7 @@ func followEvents(_ session: ClientSession, after lastEventId: String) -> AsyncT
             var failures = 0
             while !Task.isCancelled {
                 var wait = 0.0
+                reader.begin()
                 do {
                     for try await bytes in try await connect(session, after: reader.lastEventId) {
                         for event in try reader.read(bytes) {

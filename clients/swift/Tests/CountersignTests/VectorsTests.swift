@@ -232,6 +232,11 @@ final class VectorsTests: XCTestCase {
                 let data = try JSONSerialization.jsonObject(with: event.data) as! NSDictionary
                 XCTAssertEqual(data, wanted["data"] as! NSDictionary)
             }
+            XCTAssertEqual(reader.lastEventId, text(vector, "lastEventId"))
+            // Nothing of a stream that broke off is in the next one.
+            reader.begin()
+            let next = try reader.read("id: 9\nevent: key.added\ndata: {}\n\n".utf8)
+            XCTAssertEqual(next, [AccountEvent(id: "9", name: "key.added", data: Data("{}".utf8))])
         }
     }
 }

@@ -35,10 +35,13 @@ internal class EventReader(var lastEventId: String = "", var retryMs: Long = FIR
     /** `emit` returns false to stop reading. */
     inline fun read(source: BufferedSource, emit: (AccountEvent) -> Unit) {
         var name = ""
+        var id = lastEventId
         val data = StringBuilder()
         while (true) {
             val line = source.readUtf8Line() ?: return
             if (line.isEmpty()) {
+                // Only now: an event that breaks off must come again.
+                lastEventId = id
                 // Each line of data is followed by a line feed; the last one does not count.
                 if (data.isNotEmpty()) emit(eventOf(name, data.dropLast(1).toString()))
                 name = ""
@@ -50,7 +53,7 @@ internal class EventReader(var lastEventId: String = "", var retryMs: Long = FIR
             when (field) {
                 "event" -> name = value
                 "data" -> data.append(value).append('\n')
-                "id" -> if ('\u0000' !in value) lastEventId = value
+                "id" -> if ('\u0000' !in value) id = value
                 "retry" -> retryMs = value.toLongOrNull() ?: retryMs
             }
             if (data.length > MAX_EVENT_CHARACTERS) throw IOException("an event is too long")

@@ -193,9 +193,11 @@ class VectorsTest {
     fun `streams of events`() {
         for (vector in each("streams")) {
             val read = mutableListOf<AccountEvent>()
-            EventReader().read(Buffer().writeUtf8(vector.text("text"))) { read += it }
+            val reader = EventReader()
+            reader.read(Buffer().writeUtf8(vector.text("text"))) { read += it }
             val expected = vector["events"].asJsonArray.map { it.asJsonObject }
             assertEquals(expected.map { AccountEvent(it.text("id"), it.text("name"), it["data"].asJsonObject) }, read)
+            assertEquals(vector.text("lastEventId"), reader.lastEventId)
         }
     }
 }
