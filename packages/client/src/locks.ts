@@ -1,4 +1,4 @@
-import { abortReason, onAbort } from "@countersign/flow";
+import { abortReason, onAbort, throwIfAborted } from "@countersign/flow";
 
 /** The part of `navigator.locks` (Web Locks) that is used. */
 export interface LockManager {
@@ -31,16 +31,15 @@ const pageLocks: LockManager = {
   },
 };
 
-/** Waits; rejects with the signal's reason as soon as it aborts. */
-export async function unlessAborted(work: Promise<void> | undefined, signal: AbortSignal | undefined): Promise<void> {
-  if (signal?.aborted) throw abortReason(signal);
-  if (work === undefined || signal === undefined) return work;
+/** Waits; rejects with the signal's reason as soon as it aborts, also where the work is done by then. */
+export async function unlessAborted(work: void | Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   let stop = () => {};
   const aborted = new Promise<never>((_, reject) => {
-    stop = onAbort(signal, () => reject(abortReason(signal)));
+    stop = onAbort(signal, () => reject(abortReason(signal!)));
   });
   try {
-    await Promise.race([work, aborted]);
+    await Promise.race([aborted, work]);
+    throwIfAborted(signal);
   } finally {
     stop();
   }

@@ -6,7 +6,6 @@ import {
   encodeCadence,
   MAX_COMPUTATION,
   type TransactionPayload,
-  throwIfAborted,
   transactionId,
 } from "@countersign/flow";
 import {
@@ -19,6 +18,7 @@ import {
 } from "./chain-account.ts";
 import type { CountersignClient } from "./countersign-client.ts";
 import { describeTransaction, type TransactionDescription } from "./describe-transaction.ts";
+import { unlessAborted } from "./locks.ts";
 import { ProblemError } from "./problem-error.ts";
 import { signTransaction } from "./sign-transaction.ts";
 import { sleep } from "./sleep.ts";
@@ -174,13 +174,11 @@ async function sendOnce(
     authorizers: [address],
   };
   const description = describeTransaction(payload, network);
-  await options.confirm?.(description);
-  throwIfAborted(signal);
+  await unlessAborted(options.confirm?.(description), signal);
   onStatus?.({ status: "signing", description });
   const transaction = await signTransaction(client, payload, network.chainName, own.index);
   attempt.serverKeyId = transaction.payloadSignatures.find(({ keyId }) => keyId !== own.index)?.keyId;
-  await options.onSubmitted?.(transactionId(transaction));
-  throwIfAborted(signal);
+  await unlessAborted(options.onSubmitted?.(transactionId(transaction)), signal);
   onStatus?.({ status: "submitted", id: transactionId(transaction) });
   return submitTransaction(transaction, { signal, accessApi, attempt, turn, onStatus });
 }

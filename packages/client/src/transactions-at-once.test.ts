@@ -47,6 +47,29 @@ describe("transactions that are sent at once", () => {
     expect(chain.submitted).toHaveLength(1);
   });
 
+  it.each(["confirm", "onSubmitted"] as const)(
+    "go on behind one that is aborted while the app's own %s is open, and which is not submitted",
+    async (hook) => {
+      const { chain, send } = setUp();
+      const abort = new AbortController();
+      const answer = Promise.withResolvers<void>();
+      const asked = Promise.withResolvers<void>();
+      const ask = () => {
+        asked.resolve();
+        return answer.promise;
+      };
+      const aborted = errorOf(send({ [hook]: ask, signal: abort.signal }));
+      await asked.promise;
+      const second = send();
+      abort.abort(new Error("the person went back"));
+      await second;
+      answer.resolve();
+      expect(await aborted).toMatchObject({ message: "the person went back" });
+      expect(chain.submitted).toHaveLength(1);
+    },
+    2_000,
+  );
+
   it("go on behind one that is aborted while the chain has not run it; both run in the end", async () => {
     const { chain, send, submitted, accessApi } = setUp();
     chain.paused = true;

@@ -262,6 +262,23 @@ describe("a transaction", () => {
     expect(signed).toEqual([]);
   });
 
+  it("asks no more when the call has ended before the answer", async () => {
+    let end = () => {};
+    const Impatient = () => {
+      transaction = useTransaction<string>(async (_client, text, { confirm }) => {
+        void Promise.resolve(confirm({ text } as never)).catch(() => undefined);
+        await new Promise<void>((_, reject) => (end = () => reject(new Error("too late"))));
+        return { id: "id", result: {} as never };
+      });
+      return transaction.confirmation?.description.text ?? String(transaction.error);
+    };
+    await show(<Impatient />);
+    await act(async () => void transaction.send("pay Bob"));
+    expect(element.textContent).toBe("pay Bob");
+    await act(async () => end());
+    expect(element.textContent).toBe("Error: too late");
+  });
+
   it("is not signed when the person has left before the question", async () => {
     let ask = () => {};
     const built = new Promise<void>((resolve) => {

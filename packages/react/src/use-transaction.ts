@@ -123,7 +123,8 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
     ...action
   } = useAction((input: never) => {
     setStep(undefined);
-    return by(client, input, { confirm, onStatus: setStep });
+    // Where the call ends before the answer, by its signal or its time, the question is over too.
+    return by(client, input, { confirm, onStatus: setStep }).finally(() => waiting.current?.());
   });
   const reset = useCallback(() => {
     setStep(undefined);
