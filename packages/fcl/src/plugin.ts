@@ -35,7 +35,7 @@ export interface FclUser {
 
 /** FCL's call of one of our services. */
 interface ServiceCall {
-  service: { type: string; identity?: { keyId: number }; data?: { role?: Role } };
+  service: { type: string; identity?: { address: string; keyId: number }; data?: { role?: Role } };
   body: Partial<Signable> & { appIdentifier?: string; nonce?: string };
 }
 
@@ -89,16 +89,25 @@ async function exec({ service, body }: ServiceCall): Promise<unknown> {
     case "authn":
       return signIn(current, body);
     case "pre-authz":
+      requireSame((await wallet.account()).address, service);
       return preAuthz(wallet);
     case "authz": {
-      const authorize = wallet[service.data?.role ?? "device"];
-      return (await authorize()).signingFunction({ message: body.message ?? "" });
+      const { addr, signingFunction } = await wallet[service.data?.role ?? "device"]();
+      requireSame(`0x${addr}`, service);
+      return signingFunction({ message: body.message ?? "" });
     }
     case "user-signature":
+      requireSame((await wallet.account()).address, service);
       return wallet.signUserMessage(body.message ?? "");
     default:
       throw new Error(`${name} has no service ${service.type}`);
   }
+}
+
+/** FCL keeps its user, also while another person signs in. */
+function requireSame(address: string, { identity }: ServiceCall["service"]): void {
+  if (identity?.address !== address)
+    throw new Error("the user of FCL has another account: call fcl.authenticate again");
 }
 
 /** Returns the user with the services of the account, and its account proof where the app asks for one. */
