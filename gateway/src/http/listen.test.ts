@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { Agent, type IncomingMessage, type RequestListener, request } from "node:http";
+import { Agent, type IncomingMessage, type RequestListener, request, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type HttpListener, listenHttp } from "./listen.ts";
@@ -43,6 +43,16 @@ describe("listenHttp", () => {
     for await (const chunk of socket) answer += chunk;
     expect(answer).not.toContain("400");
     await slow.close(0);
+  });
+
+  it("takes each of many requests that wait on one connection as fast as the first", async () => {
+    const [count, waiting] = [20_000, [] as ServerResponse[]];
+    const other = await listenHttp((_request, response) => void waiting.push(response), "127.0.0.1:0");
+    const socket = connect(other.port, "127.0.0.1").on("error", () => undefined);
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(count));
+    await expect.poll(() => waiting.length, { timeout: 3_000 }).toBe(count);
+    socket.destroy();
+    await other.close(0);
   });
 
   it("answers 408 to clients that do not send their headers in time", async () => {

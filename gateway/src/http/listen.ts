@@ -57,16 +57,20 @@ export async function listenHttp(
 ): Promise<HttpListener> {
   let closing = false;
   let closed = false;
-  const exchanges = new WeakMap<Duplex, Exchange[]>();
+  const exchanges = new WeakMap<Duplex, Set<Exchange>>();
   // The application rejects a missing Host with a problem document.
   const options = { ...SLOW_CLIENT_LIMITS, ...classes, requireHostHeader: false };
   const server: Server = createServer(options, (request, response) => {
-    exchanges.set(request.socket, [...running(exchanges.get(request.socket)), { request, response }]);
+    const exchange = { request, response };
+    const ofSocket = exchanges.get(request.socket) ?? new Set();
+    exchanges.set(request.socket, ofSocket.add(exchange));
+    const forget = () => void (isRunning(exchange) || ofSocket.delete(exchange));
+    request.once("close", forget);
     // The client must open its next connection to another server.
     if (closing) response.setHeader("Connection", "close");
     // A request that was still running when the server closed its idle connections leaves another one behind.
     response.once("close", () => {
-      exchanges.set(request.socket, running(exchanges.get(request.socket)));
+      forget();
       if (closed) setImmediate(() => server.closeIdleConnections());
     });
     handle(request, response);
@@ -75,7 +79,8 @@ export async function listenHttp(
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
   const reject = (socket: Duplex, reason: Reason) => {
-    if (socket.writable && mayAnswer(running(exchanges.get(socket)))) sendProblem(socket, reason, errorPage);
+    if (socket.writable && mayAnswer([...(exchanges.get(socket) ?? [])].filter(isRunning)))
+      sendProblem(socket, reason, errorPage);
     else socket.destroy();
   };
   server.on("connect", (_request, socket) => reject(socket, "MethodNotAllowed"));
@@ -99,9 +104,8 @@ export async function listenHttp(
   };
 }
 
-/** Returns the exchanges that have not ended: part of the request or of the answer is missing. */
-const running = (known: readonly Exchange[] = []): Exchange[] =>
-  known.filter(({ request, response }) => !(request.complete && response.writableFinished));
+/** Returns whether an exchange has not ended: part of the request or of the answer is missing. */
+const isRunning = ({ request, response }: Exchange): boolean => !(request.complete && response.writableFinished);
 
 /**
  * Returns whether the client would take an answer as the one to the broken request. While an earlier request
