@@ -33,6 +33,8 @@ public actor ClientSession {
     let baseURL: String
     private let store: any CredentialStore
     private let key: (any DeviceKey)?
+    /// A pair that the store failed to save: newer than what is there.
+    private var unsaved: Credentials?
     private var refreshing: (of: String, next: Task<Credentials, any Error>)?
 
     init(baseURL: String, store: any CredentialStore, key: (any DeviceKey)?) {
@@ -42,7 +44,7 @@ public actor ClientSession {
     }
 
     public var credentials: Credentials? {
-        get async throws { try await store.load() }
+        get async throws { try await load() }
     }
 
     /// The configuration of a call: without a token, or with this one.
@@ -52,15 +54,26 @@ public actor ClientSession {
             basePath: baseURL, customHeaders: headers, apiResponseQueue: .global(qos: .userInitiated))
     }
 
-    func keep(_ credentials: Credentials?) async throws {
+    private func load() async throws -> Credentials? {
+        if let unsaved { return unsaved }
+        return try await store.load()
+    }
+
+    private func save(_ credentials: Credentials?) async throws {
+        unsaved = credentials
         try await store.save(credentials)
+        if unsaved?.refreshToken == credentials?.refreshToken { unsaved = nil }
+    }
+
+    func keep(_ credentials: Credentials?) async throws {
+        try await save(credentials)
     }
 
     /// Does a call with the session's token, and once more where that has expired.
     func withAccess<Answer: Sendable>(
         _ work: @escaping @Sendable (Configuration) async throws -> Answer
     ) async throws -> Answer {
-        let used = try await store.load()
+        let used = try await load()
         do {
             return try await mapped { try await work(configuration(used?.accessToken)) }
         } catch let problem as ProblemError {
@@ -89,7 +102,7 @@ public actor ClientSession {
     }
 
     private func exchange(_ used: Credentials) async throws -> Credentials {
-        guard let stored = try await store.load() else { throw ProblemError.sessionEnded }
+        guard let stored = try await load() else { throw ProblemError.sessionEnded }
         guard stored.refreshToken == used.refreshToken else { return stored }
         // Given a key, each refresh is signed with it, and from the first time on the service requires that.
         let proof = try await key?.sign(refreshProofMessage(used.refreshToken)).hex
@@ -99,7 +112,7 @@ public actor ClientSession {
                 let answer = try await mapped {
                     try await AuthAPI.refreshToken(refreshTokenRequest: request, apiConfiguration: configuration())
                 }
-                try await store.save(answer.credentials)
+                try await save(answer.credentials)
                 return answer.credentials
             } catch {
                 if let problem = error as? ProblemError, problem.isSessionOver { try await drop(used) }
@@ -111,13 +124,13 @@ public actor ClientSession {
     }
 
     private func drop(_ used: Credentials) async throws {
-        if try await store.load()?.refreshToken == used.refreshToken { try await store.save(nil) }
+        if try await load()?.refreshToken == used.refreshToken { try await save(nil) }
     }
 
     /// Ends the session where it is the one with this id; returns whether it was.
     func end(sessionId: String) async throws -> Bool {
-        guard let used = try await store.load(), claim("sid", of: used) == sessionId else { return false }
-        try await store.save(nil)
+        guard let used = try await load(), claim("sid", of: used) == sessionId else { return false }
+        try await save(nil)
         return true
     }
 }

@@ -66,31 +66,38 @@ class Session internal constructor(
     /** Sends with the session's token. */
     internal val http: OkHttpClient = http.newBuilder().addInterceptor(::withAccess).addInterceptor(::repeatReads).build()
 
-    private val states = MutableStateFlow(if (store.load() == null) SessionState.SIGNED_OUT else SessionState.SIGNED_IN)
+    /** A pair that the store failed to save: newer than what is there. */
+    @Volatile private var unsaved: Credentials? = null
+
+    private val states = MutableStateFlow(if (load() == null) SessionState.SIGNED_OUT else SessionState.SIGNED_IN)
     private val lock = Any()
 
     val state: StateFlow<SessionState> = states.asStateFlow()
-    val credentials: Credentials? get() = store.load()
+    val credentials: Credentials? get() = load()
 
     /** Sends with a token of its own, such as a request's ephemeral one. */
     internal fun with(accessToken: String): OkHttpClient =
         plain.newBuilder().addInterceptor { it.proceed(authorized(it.request(), accessToken)) }.build()
 
+    private fun load(): Credentials? = unsaved ?: store.load()
+
     internal fun keep(credentials: Credentials?, state: SessionState) = synchronized(lock) {
-        store.save(credentials)
+        unsaved = credentials
         states.value = state
+        store.save(credentials)
+        unsaved = null
     }
 
     /** Ends the session where it is the one with this id; returns whether it was. */
     internal fun end(sessionId: String): Boolean = synchronized(lock) {
-        val isOwn = claim(store.load(), "sid") == sessionId
+        val isOwn = claim(load(), "sid") == sessionId
         if (isOwn) keep(null, SessionState.ENDED)
         isOwn
     }
 
     /** Exchanges the refresh token for the next pair. */
     internal fun refresh(used: Credentials): Credentials = synchronized(lock) {
-        val stored = store.load() ?: throw ended()
+        val stored = load() ?: throw ended()
         if (stored.refreshToken != used.refreshToken) return stored
         val next = try {
             exchange(used)
@@ -103,7 +110,7 @@ class Session internal constructor(
     }
 
     private fun withAccess(chain: Interceptor.Chain): Response {
-        val used = store.load() ?: return chain.proceed(chain.request())
+        val used = load() ?: return chain.proceed(chain.request())
         try {
             return chain.proceed(authorized(chain.request(), used.accessToken))
         } catch (error: SessionEndedException) {
@@ -124,7 +131,7 @@ class Session internal constructor(
     }
 
     private fun drop(used: Credentials) = synchronized(lock) {
-        if (store.load()?.refreshToken == used.refreshToken) keep(null, SessionState.ENDED)
+        if (load()?.refreshToken == used.refreshToken) keep(null, SessionState.ENDED)
     }
 
     /** Lost answers: the same token again gives the same pair, for half a minute. */
