@@ -112,6 +112,16 @@ describe("events", () => {
     expect(seen[1]!.get("authorization")).toBe("Bearer access-2");
   });
 
+  it("go on after an answer that is not the service's, of a load balancer for example", async () => {
+    const { events } = follow(
+      {},
+      () => stream(["retry: 1\n\n"]),
+      () => new Response("default backend - 404", { status: 404 }),
+      (signal) => stream(["id: 1\nevent: a\ndata: {}\n\n"], signal),
+    );
+    expect(await take(events, 1)).toHaveLength(1);
+  });
+
   it("throw when the session is over", async () => {
     const { events } = follow({}, () => problem(401, "InvalidAccessToken"));
     await expect(take(events, 1)).rejects.toMatchObject({ status: 401, error: "InvalidAccessToken" });

@@ -62,10 +62,11 @@ const SILENCE_MS = 45_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
-/** Returns whether the same request may succeed later: true except for a rejection. */
+/** Returns whether the same request may succeed later: true except for a rejection by the service itself. */
 function passes(error: unknown): boolean {
   if (error instanceof EventTransportError) return false;
-  return !(error instanceof ProblemError) || error.status >= 500 || error.status === 429 || error.status === 408;
+  if (!(error instanceof ProblemError) || error.error === "Unknown") return true;
+  return error.status >= 500 || error.status === 429 || error.status === 408;
 }
 
 /** Follows a stream of events across connections. Throws errors that a retry cannot fix. */

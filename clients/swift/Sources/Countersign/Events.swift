@@ -102,7 +102,9 @@ func followEvents(_ session: ClientSession, after lastEventId: String) -> AsyncT
                         }
                     }
                 } catch let problem as ProblemError {
-                    guard problem.status >= 500 || [408, 429].contains(problem.status) else {
+                    // A load balancer's answer, for example, is no rejection by the service.
+                    let passes = problem.error == "Unknown" || problem.status >= 500
+                    guard passes || [408, 429].contains(problem.status) else {
                         return continuation.finish(throwing: problem)
                     }
                     wait = Double(problem.retryAfterSeconds)

@@ -104,8 +104,9 @@ internal fun followEvents(session: Session, baseUrl: String, lastEventId: String
     awaitClose { call?.cancel() }
 }
 
-/** Returns whether the same request may succeed later. */
-private fun passes(error: ProblemException): Boolean = error.status >= 500 || error.status == 429 || error.status == 408
+/** Returns whether the same request may succeed later: true except for a rejection by the service itself. */
+private fun passes(error: ProblemException): Boolean =
+    error.error == "Unknown" || error.status >= 500 || error.status == 429 || error.status == 408
 
 private fun problemOf(code: String): ProblemException =
     SessionEndedException(401, JsonObject().apply { addProperty("error", code) }, null)
