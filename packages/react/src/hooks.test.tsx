@@ -60,11 +60,13 @@ class FakeClient {
   }
 
   onConnection: EventOptions["onConnection"];
+  /** Whether streams are connected at once. */
+  connects = true;
 
   async *events({ signal, onConnection }: EventOptions & { signal: AbortSignal }): AsyncGenerator<AccountEvent> {
     this.streams += 1;
     this.onConnection = onConnection;
-    onConnection?.(true);
+    if (this.connects) onConnection?.(true);
     const waiting: AccountEvent[] = [];
     let wake = () => {};
     this.#emit = (event) => {
@@ -199,6 +201,30 @@ describe("data of the service", () => {
     client.devicesAnswer = () => Promise.reject(new Error("no answer"));
     await act(async () => client.move("signed-in"));
     expect(element.textContent).toBe("undefined failed");
+  });
+
+  it("is read again once its events are live: those before are not in the stream, and a read may have failed", async () => {
+    client.connects = false;
+    client.devicesAnswer = () => Promise.reject(new Error("offline"));
+    await show(<Names />);
+    expect(element.textContent).toBe("undefined failed");
+    client.devicesAnswer = async () => [{ name: "Ada's phone" }];
+    await act(async () => client.onConnection?.(true));
+    expect(element.textContent).toBe("Ada's phone ");
+    client.devicesAnswer = () => Promise.reject(new Error("must not be asked"));
+    await act(async () => client.onConnection?.(false));
+    expect(element.textContent).toBe("Ada's phone ");
+  });
+
+  it("is shown as soon as one answer is there, also while a later one is on its way", async () => {
+    let first = (_: unknown) => {};
+    client.devicesAnswer = () => new Promise((resolve) => (first = resolve));
+    client.connects = false;
+    await show(<Names />);
+    client.devicesAnswer = () => new Promise(() => {});
+    await act(async () => client.onConnection?.(true));
+    await act(async () => first([{ name: "Ada's phone" }]));
+    expect(element.textContent).toBe("Ada's phone loading");
   });
 
   it("is not read without a session, and the stream ends with it", async () => {

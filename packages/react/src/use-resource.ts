@@ -32,8 +32,9 @@ export interface Resource<Data> {
 const UNKNOWN = { data: undefined, error: undefined, isLoading: true };
 
 /**
- * Reads data of the service while there is a session, and again after each event of these types. `read` must
- * not change with each render: write it outside of the component, or use `useCallback`.
+ * Reads data of the service while there is a session, again after each event of these types, and once the
+ * events are connected. `read` must not change with each render: write it outside of the component, or use
+ * `useCallback`.
  * @example
  * const readSessions = (client: CountersignClient) => client.sessions();
  * const { data, isLoading, error } = useResource(readSessions, ["session.ended"]);
@@ -42,12 +43,13 @@ export function useResource<Data>(
   read: (client: CountersignClient) => Promise<Data>,
   after: readonly AccountEvent["type"][],
 ): Resource<Data> {
-  const { client } = useProvided();
+  const { client, events } = useProvided();
   const { state } = useSession();
   const isOpen = state === "signed-in" || state === "frozen";
   const [known, setKnown] = useState<Omit<Resource<Data>, "reload">>(UNKNOWN);
-  // Of several answers only that of the last question counts.
+  // An answer to an older question than the one whose answer is shown is late.
   const asked = useRef(0);
+  const shown = useRef(0);
   const reload = useCallback(async () => {
     asked.current += 1;
     const own = asked.current;
@@ -56,16 +58,20 @@ export function useResource<Data>(
       (data) => ({ data, error: undefined }),
       (error: unknown) => ({ error }),
     );
-    if (own === asked.current) setKnown((before) => ({ ...before, ...next, isLoading: false }));
+    if (own <= shown.current) return;
+    shown.current = own;
+    setKnown((before) => ({ ...before, ...next, isLoading: own < asked.current }));
   }, [client, read]);
   useEffect(() => {
     if (isOpen) void reload();
     return () => {
-      asked.current += 1;
+      shown.current = asked.current;
       // The next session may be another person's.
       setKnown(UNKNOWN);
     };
   }, [isOpen, reload]);
+  // A stream begins with what happens from then on, and while it was not connected a read may have failed.
+  useEffect(() => events.watch(() => void (events.isLive && reload())), [events, reload]);
   useAccountEvents(({ type }) => {
     if (isOpen && (type === "stream.reset" || after.includes(type))) void reload();
   });
