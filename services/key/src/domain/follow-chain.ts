@@ -22,7 +22,10 @@ export interface FollowChain {
   atLeast?: { chainName: string; height: bigint };
 }
 
-/** Unregistered keys that are listed on one chain: the person may add thousands without the service. */
+/**
+ * Active unregistered keys that are listed on one chain: the person may add thousands without the service.
+ * Revoked keys are listed only while fewer are listed in all.
+ */
 const MAX_UNREGISTERED = 200;
 
 interface Round {
@@ -105,7 +108,9 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
     const all = (await round.keys.all()).filter((each) => each.chainName === chainName);
     const indexes = new Set(all.map(({ keyIndex }) => keyIndex));
     const active = new Map(all.filter(({ revokedAt }) => !revokedAt).map((each) => [each.accountKey.publicKey, each]));
-    let unregistered = all.filter(({ origin }) => origin === "chain").length;
+    const unregistered = all.filter(({ origin }) => origin === "chain");
+    let listedEver = unregistered.length;
+    let listedActive = unregistered.filter(({ revokedAt }) => !revokedAt).length;
     for (const found of onChain) {
       if (found.role === "server" || indexes.has(found.index)) continue;
       const { publicKey } = found.publicKey;
@@ -113,11 +118,16 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
       const reported = same?.pendingUntil != null && samePublicKey(same.accountKey, found.publicKey);
       if (same && reported && found.role === "recovery") active.set(publicKey, await confirm(round, same, found));
       // The same key at two indexes is listed once; a report that the chain contradicts must not hide a key.
-      else if ((!same || same.pendingUntil !== null) && unregistered < MAX_UNREGISTERED) {
+      else if (
+        (!same || same.pendingUntil !== null) &&
+        (found.revoked ? listedEver : listedActive) < MAX_UNREGISTERED
+      ) {
         if (same) await round.keys.remove(same.id);
         const listed = await discover(round, chainName, found);
-        if (!found.revoked) active.set(publicKey, listed);
-        unregistered += 1;
+        listedEver += 1;
+        if (found.revoked) continue;
+        active.set(publicKey, listed);
+        listedActive += 1;
       }
     }
   }

@@ -29,11 +29,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Follows a chain that shows so many keys of the account. */
-function follow(accountId: string, count: number, revoked = false) {
+/** Follows a chain that shows so many keys of the account, of which all or the first ones are revoked. */
+function follow(accountId: string, count: number, revoked: boolean | number = false) {
   const keyAt = (index: number): ChainKey => {
     const publicKey = { algorithm: "ES256", publicKey: index.toString(16).padStart(128, "0") } as const;
-    return { index, publicKey, weight: 0, role: "user", revoked };
+    return { index, publicKey, weight: 0, role: "user", revoked: revoked === true || index < Number(revoked) };
   };
   const keys = Array.from({ length: count }, (_, index) => keyAt(index));
   const chain = { list: async () => [{ chainName: "flow-emulator", height: 1n, keys }] };
@@ -53,6 +53,14 @@ it("an account with thousands of keys is followed, and holds up no alert of anot
   await follow(account, MANY, true);
   expect(await prisma.registration.count({ where: { accountId: account, revokedAt: null } })).toBe(0);
   expect(await prisma.registration.count({ where: { accountId: account } })).toBe(200);
+});
+
+it("keys that were listed and revoked hide none that is active", async () => {
+  const account = v7();
+  await follow(account, 200);
+  await follow(account, 201, 200);
+  const active = await prisma.registration.findMany({ where: { accountId: account, revokedAt: null } });
+  expect(active.map(({ keyIndex }) => keyIndex)).toEqual([200]);
 });
 
 it("an account whose alerts fail holds up none of another one", async () => {
