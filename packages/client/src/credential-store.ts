@@ -50,8 +50,14 @@ export function browserCredentials({
   return {
     name,
     load() {
-      const text = used.getItem(name);
-      return text === null ? undefined : (JSON.parse(text) as Credentials);
+      try {
+        const stored = JSON.parse(used.getItem(name) ?? "null") as Partial<Credentials> | null;
+        return stored?.refreshToken ? (stored as Credentials) : undefined;
+      } catch (error) {
+        // Another program's text is no session: a client that could not be made would never replace it.
+        if (error instanceof SyntaxError) return undefined;
+        throw error;
+      }
     },
     save(credentials) {
       if (credentials === undefined) used.removeItem(name);

@@ -227,6 +227,15 @@ describe("a store that fails to save a new pair", () => {
   });
 });
 
+it.each(["{", "null", '"text"'])("a storage with something else under its name, %s, is no session", async (text) => {
+  const { auth, storage, name, newTab } = setUp();
+  storage.values.set(name, text);
+  const tab = newTab();
+  expect(tab.session.state).toBe("signed-out");
+  await tab.signIn({ login, chainName: "c" });
+  expect(JSON.parse(storage.values.get(name)!)).toEqual(auth.pair());
+});
+
 describe("a refresh whose answer is lost", () => {
   it("is repeated in time, and gives the next pair", async () => {
     const { auth, newTab } = setUp();
