@@ -132,4 +132,7 @@ it("does not show a change of keys before the node knows its block", async () =>
   });
   expect(await chain.keyAdditionOutcome(ours, signal)).toEqual({ status: "pending", events: [] });
   expect(await chain.keyAdditionOutcome(ours, signal)).toEqual({ status: "sealed", height: 107n, events: [] });
+  Object.assign(result, { statusCode: 1, errorMessage: "no" });
+  blocks.push({ id: "", height: 108n, time: new Date(0) });
+  expect(await chain.keyAdditionOutcome(ours, signal)).toEqual({ status: "failed", height: 108n, events: [] });
 });

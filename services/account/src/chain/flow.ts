@@ -110,16 +110,17 @@ export function createFlowChain(
       if (!result) return { status: "unknown", events: [] };
       if (result.status === "Expired") return { status: "expired", events: [] };
       if (result.status !== "Sealed") return { status: "pending", events: [] };
-      if (result.statusCode !== 0 || result.errorMessage !== "") return { status: "failed", events: [] };
       const block = await access.block(result.blockId, signal);
       if (!block) return { status: "pending", events: [] };
-      const next = await access.blockAt(block.height + 1n, signal);
+      const { height } = block;
+      if (result.statusCode !== 0 || result.errorMessage !== "") return { status: "failed", height, events: [] };
+      const next = await access.blockAt(height + 1n, signal);
       const events = result.events.map((event) => {
         const [addedKey] = addedKeys([event]);
         const [revokedKey] = revokedKeys([event]);
         return { type: event.type, ...(addedKey && { addedKey }), ...(revokedKey && { revokedKey }) };
       });
-      return { status: "sealed", height: block.height, ...(next && { before: next.time }), events };
+      return { status: "sealed", height, ...(next && { before: next.time }), events };
     },
 
     maxEventBlocks: EVENT_BLOCKS,

@@ -34,6 +34,8 @@ export const target = { accountId, chainName, userKey: newDevice };
 export const world = {
   height: 0,
   keys: [] as AccountKey[],
+  /** The blocks that added keys later, by index. */
+  addedAt: new Map<number, bigint>(),
   outcome: { status: "unknown", events: [] } as KeyAdditionOutcome,
   submitted: 0,
   signatures: 0,
@@ -46,7 +48,8 @@ export const chain: KeyAdditionChain = {
   maxReferenceAge: 650n,
   latestBlock: async () => ({ id: block(world.height), height: BigInt(world.height) }),
   blockHeight: async (id) => BigInt(`0x${id}`),
-  accountKeys: async () => world.keys,
+  accountKeys: async (_address, _signal, height = BigInt(world.height)) =>
+    world.keys.filter(({ index }) => height >= (world.addedAt.get(index) ?? 0n)),
   submit: async () => {
     world.submitted += 1;
   },
@@ -99,6 +102,7 @@ export const reconcile = (of = accountId) => reconcileKeyAddition(options)(attem
 beforeEach(() => {
   world.height = 1000;
   world.keys = [serverKeyAt(0, "cd".repeat(64)), key(1, approver.publicKey.publicKey)];
+  world.addedAt = new Map();
   world.outcome = { status: "unknown", events: [] };
   world.submitted = 0;
   world.signatures = 0;

@@ -38,7 +38,7 @@ export type { ChainKey as AccountKey } from "@countersign/flow";
 /** How a transaction that should add a key went. */
 export interface KeyAdditionOutcome {
   readonly status: "unknown" | "pending" | "sealed" | "failed" | "expired";
-  /** Its block, for sealed ones. */
+  /** Its block, for sealed and failed ones. */
   readonly height?: bigint;
   /**
    * When the next block was begun, if there is one: it had run by then. Its own block's time would be too

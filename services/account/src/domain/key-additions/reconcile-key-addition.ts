@@ -1,5 +1,5 @@
 import type { Clock } from "@countersign/core";
-import { areBehind, cadenceAddressOf, chainNamed, userKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, chainNamed, userKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountsOnChains, KeyAddition, KeyAdditionChain, KeyAdditionStore } from "./key-addition.ts";
 
 export interface ReconcileKeyAdditionOptions extends AccountsOnChains {
@@ -66,15 +66,14 @@ async function endOf(
   address: string,
   signal: AbortSignal,
 ): Promise<End | undefined> {
-  const { status, events } = await chain.keyAdditionOutcome(transactionId, signal);
+  const { status, height: executedAt = 0n } = await chain.keyAdditionOutcome(transactionId, signal);
   if (status === "pending") return undefined;
   // Read before the keys: an attempt that is too old at this height cannot execute after they are read.
   const { height } = await chain.latestBlock(signal);
-  const keys = await chain.accountKeys(address, signal, height);
+  // Its own block counts: the newest one may be that of a node which lags behind.
+  const keys = await chain.accountKeys(address, signal, executedAt > height ? executedAt : height);
   const key = userKeyOf(keys, userKey);
   if (key) return { state: "sealed", keyIndex: key.index };
-  const added = events.find(({ addedKey }) => addedKey)?.addedKey;
-  if (status === "sealed" && added && areBehind(keys, added.keyIndex)) return undefined;
   const over = status === "failed" || status === "sealed" || height - referenceHeight > chain.maxReferenceAge;
   return over ? { state: "failed" } : undefined;
 }

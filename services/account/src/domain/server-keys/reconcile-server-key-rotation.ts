@@ -14,13 +14,14 @@ export const reconcileServerKeyRotation =
     const { accountId, chainName, newKey, transactionId, referenceHeight } = rotation;
     const chain = chainNamed(chains, chainName);
     const address = await cadenceAddressOf(accounts, accountId, chainName);
-    const { status } = await chain.keyAdditionOutcome(transactionId, signal);
+    const { status, height: executedAt = 0n } = await chain.keyAdditionOutcome(transactionId, signal);
     if (status === "pending") return "submitted";
     // Read before the keys: what is too old now cannot execute after it.
     const { height } = await chain.latestBlock(signal);
     // The effect counts, of any transaction: a signature's n−s twin seals under another id. A revoked key was
     // there, too.
-    const key = (await chain.accountKeys(address, signal, height)).find((each) => isServerKey(each, newKey));
+    const at = executedAt > height ? executedAt : height;
+    const key = (await chain.accountKeys(address, signal, at)).find((each) => isServerKey(each, newKey));
     if (key) {
       await signer.rotateBinding(rotation, key.index);
       await rotations.finish(rotation, "sealed");
