@@ -12,11 +12,13 @@ let server: Server;
 let sockets: Set<Socket>;
 let received: { to: string[]; data: string }[];
 let answerTo: string;
+let answers: boolean;
 
 /** As much of RFC 5321 as a client needs to be content. */
 function serve(socket: Socket) {
   sockets.add(socket);
   socket.on("error", () => undefined);
+  if (!answers) return;
   let to: string[] = [];
   let data: string | undefined;
   let buffered = "";
@@ -49,6 +51,7 @@ beforeEach(async () => {
   sockets = new Set();
   received = [];
   answerTo = "250 ok";
+  answers = true;
   server = createServer(serve).listen(0, "127.0.0.1");
   await once(server, "listening");
 });
@@ -149,6 +152,21 @@ describe("SMTP", () => {
     await sender.send(mail);
     sender.close();
     expect(received).toEqual([]);
+  });
+
+  it("holds up no events while it does not answer, and gets the next ones once it does", async () => {
+    const sender = mailer();
+    answers = false;
+    const started = performance.now();
+    const all = await Promise.allSettled(Array.from({ length: 20 }, () => sender.send(mail)));
+    expect(new Set(all.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+    // Two connections try; each of them may take so long.
+    expect(performance.now() - started).toBeLessThan(10_000);
+    await expect(sender.send(mail)).rejects.toThrow("was away just now");
+    answers = true;
+    await expect.poll(() => sender.send(mail).then(() => received.length), { timeout: 10_000 }).toBe(1);
+    await sender.send(mail);
+    sender.close();
   });
 
   it("receives nothing without TLS", async () => {
