@@ -1,4 +1,5 @@
-import { FixedClock, uuidv7 } from "@countersign/core";
+import { uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import {
   createEarlierDatabase,
   createTestDatabase,

@@ -33,10 +33,9 @@ const HOUR_NS = 60 * MINUTE_NS;
  * after seconds, or after an outage. NATS keeps the ids of this time in memory.
  */
 const DUPLICATE_WINDOW_NS = 5 * MINUTE_NS;
-// JetStream API errors: stream not found; the consumer exists with other settings; consumer not found.
+// JetStream API errors: stream not found; the consumer exists with other settings.
 const NO_STREAM = 10059;
 const EXISTS = 10148;
-const NO_CONSUMER = 10014;
 
 /**
  * Events of a durable consumer that were delivered and not acknowledged, also those that failed and wait for
@@ -44,9 +43,6 @@ const NO_CONSUMER = 10014;
  * push service that is away hold up the notices of all others.
  */
 const MAX_UNACKNOWLEDGED = 100_000;
-
-/** Durable consumers of earlier versions: nobody fetches their events any more. */
-const RETIRED = ["device-session-created", "key-session-created"];
 
 /**
  * How far the numbers of a partition's events begin above those of all events before, which are the ids that
@@ -118,11 +114,6 @@ async function ensureConsumers(
   stream: string,
   metadata: ConsumerConfig["metadata"] = {},
 ): Promise<void> {
-  for (const durable of RETIRED) {
-    await consumers.delete(stream, durable).catch((error) => {
-      if (!hasCode(error, NO_CONSUMER)) throw error;
-    });
-  }
   for (const [durable, { filter, maxDeliver = 30, ackWaitMs = 30_000 }] of DURABLE_SETTINGS) {
     const config = {
       durable_name: durable,
