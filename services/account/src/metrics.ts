@@ -38,11 +38,7 @@ export function withCreationSeconds(store: CreationStore, { registry }: Metrics,
     return ended;
   };
   return {
-    assign: (...args) => store.assign(...args),
-    takeOver: (...args) => store.takeOver(...args),
-    moveLeaseEnd: (...args) => store.moveLeaseEnd(...args),
-    signed: (...args) => store.signed(...args),
-    replace: (...args) => store.replace(...args),
+    ...store,
     sealed: async (id, ...rest) => observe("sealed", id, await store.sealed(id, ...rest)),
     failed: async (id, ...rest) => observe("failed", id, await store.failed(id, ...rest)),
   };

@@ -1,8 +1,11 @@
 import type { Queries } from "@countersign/postgres";
 import type { Lease } from "../domain/ports.ts";
 
-/** Returns the statements about a table of heights. */
-export function heightsIn(table: "key_watch" | "budget_settlement") {
+/**
+ * Keeps the heights up to which chains were read (`key_watch`), or reported to the signer, and the leases of
+ * those who do so.
+ */
+export function heightsIn(postgres: Queries, table: "key_watch" | "budget_settlement") {
   const statement = (name: string, text: string, values: readonly unknown[]) => ({
     name: `${name} of ${table}`,
     text: text.replace("TABLE", table),
@@ -13,33 +16,33 @@ export function heightsIn(table: "key_watch" | "budget_settlement") {
      * Returns whether a replica has a chain's lease, or nobody has it. By the database's clock: those of
      * replicas may differ by more than a lease lasts.
      */
-    async mayLease(on: Queries, chainName: string, { owner }: Lease): Promise<boolean> {
+    async mayLease(chainName: string, { owner }: Lease): Promise<boolean> {
       const text = "SELECT 1 FROM TABLE WHERE chain_name = $1 AND lease_owner <> $2::uuid AND lease_until >= now()";
-      return (await on.query(statement("others' leases", text, [chainName, owner]))).length === 0;
+      return (await postgres.query(statement("others' leases", text, [chainName, owner]))).length === 0;
     },
 
     /**
      * Takes or renews a chain's lease and returns the height; undefined while another replica has it. A new
      * chain begins at `begin`.
      */
-    async lease(on: Queries, chainName: string, { owner, now, until }: Lease, begin: bigint) {
+    async lease(chainName: string, { owner, now, until }: Lease, begin: bigint) {
       const values = [chainName, owner, until.getTime() - now.getTime()];
       // Not one statement with ON CONFLICT: on a database of several nodes that cannot compare with now().
       const renew = `
         UPDATE TABLE SET lease_owner = $2::uuid, lease_until = now() + $3::int * interval '1 millisecond'
         WHERE chain_name = $1 AND (lease_owner = $2::uuid OR lease_until < now()) RETURNING height`;
-      const [held] = await on.query<{ height: bigint }>(statement("renewal", renew, values));
+      const [held] = await postgres.query<{ height: bigint }>(statement("renewal", renew, values));
       if (held) return held.height;
       const insert = `
         INSERT INTO TABLE (chain_name, lease_owner, lease_until, height)
         VALUES ($1, $2::uuid, now() + $3::int * interval '1 millisecond', $4::int8)
         ON CONFLICT (chain_name) DO NOTHING RETURNING height`;
-      const [row] = await on.query<{ height: bigint }>(statement("first lease", insert, [...values, begin]));
+      const [row] = await postgres.query<{ height: bigint }>(statement("first lease", insert, [...values, begin]));
       return row?.height;
     },
 
     /** Moves a chain's height; false, and nothing done, where somebody has moved it before. */
-    async advance(on: Queries, chainName: string, { from, to }: { from: bigint; to: bigint }): Promise<boolean> {
+    async advance(chainName: string, { from, to }: { from: bigint; to: bigint }, on = postgres): Promise<boolean> {
       const text = "UPDATE TABLE SET height = $3::int8 WHERE chain_name = $1 AND height = $2::int8";
       return (await on.execute(statement("advance", text, [chainName, from, to]))) > 0;
     },

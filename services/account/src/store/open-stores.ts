@@ -6,10 +6,10 @@ import { accountsAfter, accountsReadings, erasePerson } from "./account-readings
 import { postgresChainReadings } from "./chain-readings.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
+import { heightsIn } from "./lease-height.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
 import { ensureProposalKeys, postgresCreationStore } from "./postgres-creation-store.ts";
 import { postgresKeyWatchStore } from "./postgres-key-watch-store.ts";
-import { postgresSettlementStore } from "./postgres-settlement-store.ts";
 import { prismaKeyAdditionStore } from "./prisma-key-addition-store.ts";
 import { prismaServerKeyRotationStore } from "./prisma-server-key-rotation-store.ts";
 import { rememberAccounts } from "./remembered-accounts.ts";
@@ -52,6 +52,6 @@ export async function openStores(
     }),
     rotations: asPort("rotations", prismaServerKeyRotationStore(prisma)),
     readings: postgresChainReadings(postgres),
-    settlements: asPort("settlements", postgresSettlementStore(postgres)),
+    settlements: asPort("settlements", heightsIn(postgres, "budget_settlement")),
   };
 }

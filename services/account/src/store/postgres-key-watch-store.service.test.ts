@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
+import { uuidv4, uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, type Postgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";

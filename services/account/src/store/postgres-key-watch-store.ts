@@ -23,15 +23,14 @@ async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: re
 
 /** Keeps the heights up to which chains were read, in Postgres. */
 export function postgresKeyWatchStore(prisma: PrismaClient, postgres: Postgres): KeyWatchStore & Leases {
-  const heights = heightsIn("key_watch");
+  const { advance, ...leases } = heightsIn(postgres, "key_watch");
   const managedIn = async (tx: Prisma.TransactionClient, chainName: string, addresses: readonly string[]) =>
     tx.address.findMany({
       where: { chainName, chainType: "cadence", address: { in: [...addresses] } },
       select: { accountId: true, address: true },
     });
   return {
-    mayLease: (chainName, lease) => heights.mayLease(postgres, chainName, lease),
-    lease: (chainName, lease, begin) => heights.lease(postgres, chainName, lease, begin),
+    ...leases,
     async managed(chainName, addresses) {
       const rows = await managedIn(prisma, chainName, addresses);
       return new Map(rows.map(({ accountId, address }) => [address, accountId]));
@@ -39,9 +38,9 @@ export function postgresKeyWatchStore(prisma: PrismaClient, postgres: Postgres):
 
     async advance(chainName, moved, { changed, alerts }, now) {
       // Nearly all blocks: those in which only accounts of sign-ups get keys, too.
-      if (changed.size === 0 && alerts.length === 0) return heights.advance(postgres, chainName, moved);
+      if (changed.size === 0 && alerts.length === 0) return advance(chainName, moved);
       return prisma.$transaction(async (tx) => {
-        if (!(await heights.advance(queriesIn(tx), chainName, moved))) return false;
+        if (!(await advance(chainName, moved, queriesIn(tx)))) return false;
         if (alerts.length > 0) await raise(tx, chainName, alerts, now);
         const ours = await managedIn(tx, chainName, [...changed.keys()]);
         const data = ours.map(({ accountId, address }) => {

@@ -1,4 +1,5 @@
-import { FixedClock, uuidv7 } from "@countersign/core";
+import { uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { afterAll, beforeAll, expect, it } from "vitest";
