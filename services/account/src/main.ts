@@ -15,7 +15,6 @@ import { openSigner } from "./clients/open-signer.ts";
 import { loadConfig } from "./config.ts";
 import { cancelDeployment } from "./domain/accounts/cancel-deployment.ts";
 import { deployAccount } from "./domain/accounts/deploy-account.ts";
-import { getAccount } from "./domain/accounts/get-account.ts";
 import { linkParent } from "./domain/accounts/link-parent.ts";
 import type { Creation } from "./domain/creations/creation.ts";
 import { voidTemplates } from "./domain/freeze/void-templates.ts";
@@ -94,7 +93,6 @@ async function start(service: ServiceProcess) {
   const chainNames = chainNamesOf(config.networks);
   const deploy = deployAccount({ store: stored, clock, chainNames, wakeRunner, waitForEnd: waiters.wait });
   const cancel = cancelDeployment({ store: stored, clock });
-  const get = getAccount({ store: accounts });
   const link = linkParent({ store: writingParents(stored, accounts), chains, clock });
   const unknownTransaction = unknownTransactions(rememberFirstAsked());
   const adding = { accounts, chains, additions, signer: signer.keyAdditions, passkeys, maxUserKeys, clock, logger };
@@ -102,7 +100,7 @@ async function start(service: ServiceProcess) {
   const limitMessages = (accountId: string) => limit(accountId, config.messagesPerMinute);
   const server = runtime
     .server({ tokenState, deadlines: DEADLINES })
-    .add(AccountsService, accountsHandlers({ deploy, cancel, get, link, profiles, transactionUrl }))
+    .add(AccountsService, accountsHandlers({ accounts, deploy, cancel, link, profiles, transactionUrl }))
     .add(AdminService, adminHandlers(stores.administration))
     .add(AccountAdminService, accountAdminHandlers({ ...rotating, ...stores.administration, reconcile }))
     .add(NetworksService, networksHandlers(config.networks))

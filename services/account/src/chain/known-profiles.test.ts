@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { describe, expect, it } from "vitest";
 import type { Account, AccountAddress } from "../domain/accounts/account.ts";
 import { NO_PROFILE, type Profile, type ProfileLookup } from "../domain/accounts/profiles.ts";

@@ -1,4 +1,5 @@
-import { AppError, FixedClock } from "@countersign/core";
+import { AppError } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { createLogger } from "@countersign/runtime";
 import { expect, it } from "vitest";
 import type { Chain } from "../domain/creations/chain.ts";

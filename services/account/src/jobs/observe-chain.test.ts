@@ -1,4 +1,5 @@
-import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
+import { uuidv4, uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { createMetrics } from "@countersign/runtime";
 import { expect, it } from "vitest";
 import type { CreationStore } from "../domain/ports.ts";

@@ -1,4 +1,5 @@
-import { FixedClock, systemClock } from "@countersign/core";
+import { systemClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { createLogger, createMetrics } from "@countersign/runtime";
 import { expect, it, vi } from "vitest";
 import type { Lease } from "../domain/ports.ts";

@@ -1,11 +1,12 @@
 import { AppError, isUuid } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
+import { findAccount } from "../domain/accounts/account-on-chain.ts";
 import type { cancelDeployment } from "../domain/accounts/cancel-deployment.ts";
 import type { deployAccount } from "../domain/accounts/deploy-account.ts";
-import type { getAccount } from "../domain/accounts/get-account.ts";
 import type { linkParent } from "../domain/accounts/link-parent.ts";
 import { noProfiles, type Profiles } from "../domain/accounts/profiles.ts";
+import type { AccountStore } from "../domain/ports.ts";
 import { accountToProto, deploymentToProto } from "../to-proto.ts";
 import { fromChain, uuidFrom } from "./conversions.ts";
 
@@ -13,9 +14,9 @@ const MAX_WAIT_MS = 20_000;
 const MAX_URL_CHARS = 2048;
 
 export interface AccountsOptions {
+  readonly accounts: Pick<AccountStore, "find">;
   readonly cancel: ReturnType<typeof cancelDeployment>;
   readonly deploy: ReturnType<typeof deployAccount>;
-  readonly get: ReturnType<typeof getAccount>;
   readonly link: ReturnType<typeof linkParent>;
   readonly profiles: Profiles;
   transactionUrl(chainName: string, id: string): string;
@@ -23,7 +24,7 @@ export interface AccountsOptions {
 
 /** Handles account.v1.Accounts. */
 export function accountsHandlers(options: AccountsOptions): Handlers<AccountsService> {
-  const { cancel, deploy, get, link, profiles, transactionUrl } = options;
+  const { accounts, cancel, deploy, link, profiles, transactionUrl } = options;
   return {
     async deployAccount({ accountId, chainName, userKey, profileImageUrl, waitMs, keepFailed }, call) {
       const command = {
@@ -46,12 +47,12 @@ export function accountsHandlers(options: AccountsOptions): Handlers<AccountsSer
 
     async getAccount({ accountId, chainName }) {
       if (!isUuid(accountId)) throw new AppError("AccountNotFound");
-      const found = await get(accountId, chainName);
+      const found = await findAccount(accounts, accountId, chainName);
       return deploymentToProto(found, transactionUrl, await profiles.of(found.account));
     },
 
     async getMe(_, call) {
-      const { account } = await get(requireToken(call).accountId);
+      const { account } = await findAccount(accounts, requireToken(call).accountId);
       return { account: accountToProto(account, await profiles.of(account)) };
     },
 

@@ -1,4 +1,5 @@
-import { AppError, FixedClock, uuidv7 } from "@countersign/core";
+import { AppError, uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, expect, it, vi } from "vitest";
 import { ALL_SIGNERS_INFORMED_MS, onAccountFrozen } from "./account-frozen.ts";

@@ -1,4 +1,5 @@
-import { AppError, FixedClock } from "@countersign/core";
+import { AppError } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { type FlowTransaction, readKeyChange, transactionId } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";

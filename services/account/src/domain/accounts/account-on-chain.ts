@@ -1,8 +1,31 @@
 import { AppError, unknownChain } from "@countersign/core";
 import { activeKey, keyRoleOf } from "@countersign/flow";
-import type { PublicKey } from "@countersign/keys";
 import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
+import type { AccountAddress, AccountDeployment } from "./account.ts";
+
+/**
+ * Returns an account with its deployment on `chainName`, or without one for an empty name. Errors:
+ * AccountNotFound.
+ */
+export async function findAccount(
+  accounts: Pick<AccountStore, "find">,
+  accountId: string,
+  chainName = "",
+): Promise<AccountDeployment> {
+  const found = await accounts.find(accountId, chainName);
+  if (!found) throw new AppError("AccountNotFound");
+  return found;
+}
+
+/** Returns the account's Cadence addresses on all chains, 16 hex digits each. Errors: AccountNotFound. */
+export async function cadenceAddressesOf(
+  accounts: Pick<AccountStore, "find">,
+  accountId: string,
+): Promise<AccountAddress[]> {
+  const { account } = await findAccount(accounts, accountId);
+  return account.addresses.filter(({ chainType }) => chainType === "cadence");
+}
 
 /**
  * Returns the account's Cadence address on a chain, 16 hex digits. Errors: AccountNotFound, AccountNotReady.
@@ -12,34 +35,18 @@ export async function cadenceAddressOf(
   accountId: string,
   chainName: string,
 ): Promise<string> {
-  const found = await accounts.find(accountId, chainName);
-  if (!found) throw new AppError("AccountNotFound");
-  const address = found.account.addresses.find((each) => each.chainName === chainName && each.chainType === "cadence");
+  const { account } = await findAccount(accounts, accountId, chainName);
+  const address = account.addresses.find((each) => each.chainName === chainName && each.chainType === "cadence");
   if (!address) throw new AppError("AccountNotReady");
   return address.address;
 }
 
-/** Returns the active server key; undefined where the account has left. */
-export const findServerKey = (keys: readonly AccountKey[]): AccountKey | undefined => activeKey(keys, "server");
-
 /** Returns the active server key. Errors: AccountNotReady where there is none. */
 export function serverKeyOf(keys: readonly AccountKey[]): AccountKey {
-  const found = findServerKey(keys);
+  const found = activeKey(keys, "server");
   if (!found) throw new AppError("AccountNotReady", { detail: "The account has no server key on this chain" });
   return found;
 }
-
-/**
- * Returns the active user key with these bytes, if the account has it in the one form that a user key has.
- */
-export const userKeyOf = (
-  keys: readonly AccountKey[],
-  { publicKey }: Pick<PublicKey, "publicKey">,
-): AccountKey | undefined => activeKey(keys, "user", publicKey);
-
-/** Returns the active recovery key with these bytes, if it is the account's. */
-export const recoveryKeyOf = (keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined =>
-  activeKey(keys, "recovery", publicKey);
 
 /** Returns whether a node that lags behind has shown the keys: one was added at this index, which stays. */
 export const areBehind = (keys: readonly AccountKey[], index: number): boolean =>

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { describe, expect, it } from "vitest";
 import type { Account, AccountAddress } from "./account.ts";
 import { linkParent, type ParentChain } from "./link-parent.ts";

@@ -1,6 +1,7 @@
 import { AppError, type Clock } from "@countersign/core";
 import type { AccountStore } from "../ports.ts";
 import type { Account, AccountAddress } from "./account.ts";
+import { cadenceAddressesOf, findAccount } from "./account-on-chain.ts";
 
 /** The chain, as far as reading parents needs it. */
 export interface ParentChain {
@@ -29,9 +30,7 @@ interface Options {
 export const linkParent =
   ({ store, chains, clock }: Options) =>
   async (accountId: string, signal: AbortSignal): Promise<Account> => {
-    const before = await store.find(accountId, "");
-    if (!before) throw new AppError("AccountNotFound");
-    const addresses = before.account.addresses.filter(({ chainType }) => chainType === "cadence");
+    const addresses = await cadenceAddressesOf(store, accountId);
     if (addresses.length === 0) throw new AppError("AccountNotReady");
     const read = addresses.map(async ({ chainName, address }): Promise<AccountAddress[]> => {
       const chain = chains.get(chainName);
@@ -43,7 +42,5 @@ export const linkParent =
     const parents = (await Promise.all(read)).flat();
     await store.setParents(accountId, parents, clock.now());
     if (parents.length === 0) throw new AppError("ParentNotLinked");
-    const after = await store.find(accountId, "");
-    if (!after) throw new AppError("AccountNotFound");
-    return after.account;
+    return (await findAccount(store, accountId)).account;
   };

@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/core";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
+import { cadenceAddressesOf } from "./account-on-chain.ts";
 
 /** The chain, as far as reading an account's keys needs it. */
 export interface AccountKeysChain {
@@ -20,11 +20,8 @@ export interface ChainKeys {
 export const listAccountKeys =
   ({ accounts, chains }: { accounts: Pick<AccountStore, "find">; chains: ReadonlyMap<string, AccountKeysChain> }) =>
   async (accountId: string, only: string, signal: AbortSignal): Promise<ChainKeys[]> => {
-    const found = await accounts.find(accountId, "");
-    if (!found) throw new AppError("AccountNotFound");
-    const addresses = found.account.addresses.filter(
-      ({ chainType, chainName }) => chainType === "cadence" && (only === "" || chainName === only),
-    );
+    const all = await cadenceAddressesOf(accounts, accountId);
+    const addresses = all.filter(({ chainName }) => only === "" || chainName === only);
     const read = addresses.map(async ({ chainName, address }) => {
       const chain = chains.get(chainName);
       if (!chain) return [];

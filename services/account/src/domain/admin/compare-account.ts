@@ -1,6 +1,7 @@
-import { AppError, isAppError } from "@countersign/core";
+import { isAppError } from "@countersign/core";
 import { keyRoleOf } from "@countersign/flow";
 import type { AccountAddress } from "../accounts/account.ts";
+import { cadenceAddressesOf } from "../accounts/account-on-chain.ts";
 import type { AccountKeysChain } from "../accounts/list-account-keys.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
@@ -65,9 +66,7 @@ export const compareAccount =
       const bound = await bindingOf(chainName);
       return compareServerKeys({ keys: await chain.accountKeys(address, signal), bound });
     };
-    const found = await accounts.find(accountId, "");
-    if (!found) throw new AppError("AccountNotFound");
-    const addresses = found.account.addresses.filter(({ chainType }) => chainType === "cadence");
+    const addresses = await cadenceAddressesOf(accounts, accountId);
     if (addresses.length === 0) return ["no address: the account is not on chain"];
     const compared = addresses.map(async (address) => {
       const differences = await compare(address).catch((error: unknown) => [

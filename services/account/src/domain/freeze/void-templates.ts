@@ -1,5 +1,4 @@
-import { type FlowTransaction, type TransactionSignature, voidPayload } from "@countersign/flow";
-import { findServerKey } from "../accounts/account-on-chain.ts";
+import { activeKey, type FlowTransaction, type TransactionSignature, voidPayload } from "@countersign/flow";
 import type { KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 
@@ -39,7 +38,7 @@ export const voidTemplates =
     async function voidOn(chain: VoidChain, address: string): Promise<void> {
       const { chainName } = chain;
       for (;;) {
-        const key = findServerKey(await chain.accountKeys(address, signal));
+        const key = activeKey(await chain.accountKeys(address, signal), "server");
         // An account that has left has no server key of ours, so no signed template can run.
         if (!key) return;
         const { index: keyId, sequenceNumber } = key;

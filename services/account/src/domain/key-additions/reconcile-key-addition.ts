@@ -1,5 +1,6 @@
 import type { Clock } from "@countersign/core";
-import { cadenceAddressOf, chainNamed, userKeyOf } from "../accounts/account-on-chain.ts";
+import { activeKey } from "@countersign/flow";
+import { cadenceAddressOf, chainNamed } from "../accounts/account-on-chain.ts";
 import type { AccountsOnChains, KeyAddition, KeyAdditionChain, KeyAdditionStore } from "./key-addition.ts";
 
 export interface ReconcileKeyAdditionOptions extends AccountsOnChains {
@@ -72,7 +73,7 @@ async function endOf(
   const { height } = await chain.latestBlock(signal);
   // Its own block counts: the newest one may be that of a node which lags behind.
   const keys = await chain.accountKeys(address, signal, executedAt > height ? executedAt : height);
-  const key = userKeyOf(keys, userKey);
+  const key = activeKey(keys, "user", userKey.publicKey);
   if (key) return { state: "sealed", keyIndex: key.index };
   const over = status === "failed" || status === "sealed" || height - referenceHeight > chain.maxReferenceAge;
   return over ? { state: "failed" } : undefined;

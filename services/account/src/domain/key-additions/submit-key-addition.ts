@@ -1,5 +1,6 @@
 import { AppError, type Clock, type Logger } from "@countersign/core";
 import {
+  activeKey,
   type DecodedMessage,
   decodeMessage,
   envelopeMessage,
@@ -12,13 +13,7 @@ import {
 } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
-import {
-  cadenceAddressOf,
-  chainNamed,
-  recoveryKeyOf,
-  requireBelowKeyLimit,
-  userKeyOf,
-} from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, chainNamed, requireBelowKeyLimit } from "../accounts/account-on-chain.ts";
 import type {
   AccountsOnChains,
   KeyAddition,
@@ -76,7 +71,8 @@ export const submitKeyAddition =
     const account = await cadenceAddressOf(accounts, accountId, chainName);
     const payload = payloadOf(message, account, userKey);
     const keys = await chain.accountKeys(account, signal);
-    const approver = userKeyOf(keys, approverKey) ?? recoveryKeyOf(keys, approverKey);
+    const { publicKey } = approverKey;
+    const approver = activeKey(keys, "user", publicKey) ?? activeKey(keys, "recovery", publicKey);
     const relyingParties = passkeys.relyingPartiesOf(command.appId);
     if (!approver || !verifyUserSignature(approverKey, message, command.signature, relyingParties)) {
       throw new AppError("InvalidSignature");

@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
-import { decodeMessage, InvalidMessageError, keyRoleOf } from "@countersign/flow";
-import { areBehind, userKeyOf } from "../accounts/account-on-chain.ts";
+import { activeKey, decodeMessage, InvalidMessageError, keyRoleOf } from "@countersign/flow";
+import { areBehind } from "../accounts/account-on-chain.ts";
 import type { KeyAdditionEvent, KeyAdditionTarget } from "./key-addition.ts";
 import {
   mismatch,
@@ -33,7 +33,8 @@ export const verifyKeyAddition =
     const index = addedIndex(events, address, command.userKey.publicKey);
     const keys = await chain.accountKeys(address, signal);
     if (areBehind(keys, index)) throw pending();
-    if (userKeyOf(keys, command.userKey)?.index !== index) throw mismatch("the key is not on the account any more");
+    const key = activeKey(keys, "user", command.userKey.publicKey);
+    if (key?.index !== index) throw mismatch("the key is not on the account any more");
     return index;
   };
 

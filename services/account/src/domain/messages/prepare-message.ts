@@ -1,5 +1,6 @@
 import { AppError, invalidField } from "@countersign/core";
 import {
+  activeKey,
   type CadenceValue,
   completeKeyChange,
   encodeCadence,
@@ -18,7 +19,7 @@ import {
   payloadMessage,
   type WantedKeyChange,
 } from "@countersign/flow";
-import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, chainNamed, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 
@@ -112,7 +113,7 @@ function requirePossible(
 ): void {
   const { recoveryKey } = heavyKeys(keys);
   if (change.template === "revoke-user-key") {
-    if (!userKeyOf(keys, { publicKey: change.oldKey })) throw new AppError("KeyNotFound");
+    if (!activeKey(keys, "user", change.oldKey)) throw new AppError("KeyNotFound");
     return;
   }
   if (change.template === "add-recovery-key" && recoveryKey !== undefined) {

@@ -1,6 +1,6 @@
-import { AppError, type Logger } from "@countersign/core";
+import type { Logger } from "@countersign/core";
 import { keyRoleOf, payloadMessage } from "@countersign/flow";
-import { serverKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressesOf, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { reconcileServerKeyRotation } from "./reconcile-server-key-rotation.ts";
 import { type BoundServerKeys, type RotationOptions, rotationPayload, wantedRotation } from "./server-key-rotation.ts";
@@ -65,8 +65,7 @@ export const listServerKeyRotations =
   async (accountId: string, caller: AbortSignal): Promise<PreparedRotation[]> => {
     const signal = AbortSignal.any([caller, AbortSignal.timeout(CHAIN_MS)]);
     const { accounts, chains, rotations, signer, reconcile, logger } = options;
-    const found = await accounts.find(accountId, "");
-    if (!found) throw new AppError("AccountNotFound");
+    const addresses = await cadenceAddressesOf(accounts, accountId);
     const prepare = async (chainName: string, address: string): Promise<PreparedRotation[]> => {
       const chain = chains.get(chainName);
       if (!chain) return [];
@@ -102,7 +101,6 @@ export const listServerKeyRotations =
       const payload = rotationPayload(wanted, { referenceBlockId: latest.id, proposalKey, payer: chain.paymaster });
       return [{ chainName, message: payloadMessage(payload) }];
     };
-    const addresses = found.account.addresses.filter(({ chainType }) => chainType === "cadence");
     const prepared = await Promise.allSettled(addresses.map(({ chainName, address }) => prepare(chainName, address)));
     const waiting = prepared.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
     const refused = prepared.find((each) => each.status === "rejected");

@@ -1,5 +1,6 @@
 import { AppError, type Clock, type Logger } from "@countersign/core";
 import {
+  activeKey,
   type DecodedMessage,
   decodeMessage,
   envelopeMessage,
@@ -12,7 +13,7 @@ import {
 } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
-import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, chainNamed, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { OnBehalfOf } from "../key-additions/key-addition.ts";
 import type { ApproverSignature } from "../key-additions/submit-key-addition.ts";
 import {
@@ -87,7 +88,7 @@ const rotateOnce =
     const wanted = wantedRotation(await signer.serverKeys(accountId, chainName));
     if (!wanted) throw new AppError("MessageRenewed", { detail: "the server key is as it is to be" });
     const keys = await chain.accountKeys(address, signal);
-    const user = userKeyOf(keys, userKey);
+    const user = activeKey(keys, "user", userKey.publicKey);
     if (!user || !verifyUserSignature(userKey, message, signature, passkeys.relyingPartiesOf(command.appId))) {
       throw new AppError("InvalidSignature");
     }
