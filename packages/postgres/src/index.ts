@@ -8,7 +8,7 @@ export {
 } from "./database-mark.ts";
 export { type DeleteBatch, deleteBatches, deleteInBatches, deletionOf } from "./delete-rows.ts";
 export { groupUses } from "./group-uses.ts";
-export { lockAccount } from "./lock-account.ts";
+export { lockAccount, withAccountLock } from "./lock-account.ts";
 export type { PoolOptions } from "./pool.ts";
 export { openPostgres, type Postgres, type Queries, queriesIn } from "./postgres.ts";
 export { createPrismaAdapter } from "./prisma-adapter.ts";

@@ -1,4 +1,4 @@
-import type { Queries } from "./postgres.ts";
+import { type PrismaTransaction, type Queries, queriesIn } from "./postgres.ts";
 import { sql } from "./statement.ts";
 
 /**
@@ -11,3 +11,21 @@ export async function lockAccount(tx: Queries, accountId: string): Promise<void>
     INSERT INTO account_lock (account_id) VALUES (${accountId}::uuid)
     ON CONFLICT (account_id) DO UPDATE SET account_id = EXCLUDED.account_id WHERE false`);
 }
+
+interface Prisma<Tx> {
+  $transaction<T>(work: (tx: Tx) => Promise<T>, options: { maxWait: number; timeout: number }): Promise<T>;
+}
+
+/** Runs `work` in a transaction of Prisma's that holds the account's lock: limits hold over all replicas. */
+export const withAccountLock = <Tx extends PrismaTransaction, T>(
+  prisma: Prisma<Tx>,
+  accountId: string,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> =>
+  prisma.$transaction(
+    async (tx) => {
+      await lockAccount(queriesIn(tx), accountId);
+      return work(tx);
+    },
+    { maxWait: 5_000, timeout: 5_000 },
+  );

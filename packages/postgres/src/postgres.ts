@@ -127,7 +127,7 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Queries) => Promise<T>
   }
 }
 
-interface PrismaTransaction {
+export interface PrismaTransaction {
   $queryRawUnsafe<Rows>(text: string, ...values: unknown[]): Promise<Rows>;
   $executeRawUnsafe(text: string, ...values: unknown[]): Promise<number>;
 }

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import type { Postgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";

@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupUses, lockAccount, type Postgres, queriesIn, sqlFile, writeTogether } from "@countersign/postgres";
+import { groupUses, type Postgres, sqlFile, withAccountLock, writeTogether } from "@countersign/postgres";
 import type { Device, DeviceType } from "../domain/devices/device.ts";
 import type { AccountDevices, DeviceStore } from "../domain/devices/device-store.ts";
 import { deviceEventRow } from "./device-event.ts";
@@ -70,15 +70,7 @@ export function postgresDeviceStore(prisma: PrismaClient, postgres: Postgres): D
       const { id: eventId, subject, payload } = deviceEventRow(event);
       return writeFirst({ ...toRow(event.device), eventId, subject, payload });
     },
-    withAccount: (accountId, work) =>
-      prisma.$transaction(
-        async (tx) => {
-          // One lock per account makes limits and "find, then insert" hold in all replicas.
-          await lockAccount(queriesIn(tx), accountId);
-          return work(accountDevices(tx, accountId));
-        },
-        { maxWait: 5_000, timeout: 5_000 },
-      ),
+    withAccount: (accountId, work) => withAccountLock(prisma, accountId, (tx) => work(accountDevices(tx, accountId))),
     async listLive(accountId) {
       const rows = await prisma.device.findMany({
         where: { accountId, removedAt: null },

@@ -1,4 +1,4 @@
-import { claimRows, deleteInBatches, deletionOf, lockAccount, queriesIn, sql } from "@countersign/postgres";
+import { claimRows, deleteInBatches, deletionOf, queriesIn, sql, withAccountLock } from "@countersign/postgres";
 import type { AccountRequests, EventContext, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import type { TwoFactor } from "../domain/two-factor/two-factor.ts";
 import type { Step } from "../domain/two-factor/two-factor-state.ts";
@@ -78,15 +78,7 @@ export async function takeStep(
  */
 export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
   return {
-    withAccount: (accountId, work) =>
-      prisma.$transaction(
-        async (tx) => {
-          // One lock per account makes limits hold in all replicas.
-          await lockAccount(queriesIn(tx), accountId);
-          return work(accountRequests(tx, accountId));
-        },
-        { maxWait: 5_000, timeout: 5_000 },
-      ),
+    withAccount: (accountId, work) => withAccountLock(prisma, accountId, (tx) => work(accountRequests(tx, accountId))),
 
     async find(accountId, id) {
       const message = await prisma.twoFactorMessage.findUnique({ where: { messageId: id } });

@@ -2,11 +2,10 @@ import type { PublicKey } from "@countersign/keys";
 import {
   createShardBatcher,
   groupUses,
-  lockAccount,
   type Postgres,
-  queriesIn,
   sql,
   sqlFile,
+  withAccountLock,
   writeTogether,
 } from "@countersign/postgres";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
@@ -129,15 +128,7 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
       const { id: eventId, subject, payload } = keyEventRow(event);
       return writeFirst({ ...toRow(event.registration), eventId, subject, payload });
     },
-    withAccount: (accountId, work) =>
-      prisma.$transaction(
-        async (tx) => {
-          // One lock per account makes limits and "find, then insert" hold in all replicas.
-          await lockAccount(queriesIn(tx), accountId);
-          return work(accountKeys(tx, accountId));
-        },
-        { maxWait: 5_000, timeout: 5_000 },
-      ),
+    withAccount: (accountId, work) => withAccountLock(prisma, accountId, (tx) => work(accountKeys(tx, accountId))),
     findByKey: (accountId, chainName, publicKey) => find({ accountId, chainName, ...publicKey }),
     async list(accountId, { includeRevoked }) {
       const rows = await prisma.registration.findMany({
