@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { MAX_WRONG_APPROVALS } from "../domain/two-factor/approve-two-factor.ts";
 import type { TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
-import { TRANSITIONS } from "../domain/two-factor/two-factor-state.ts";
+import { TRANSITIONS } from "./transitions.ts";
 import type { Registered, TwoFactorWorld } from "./two-factor-world.ts";
 
 export type Submission = TwoFactorWorld["chain"]["submission"];

@@ -1,5 +1,6 @@
 import { strict as assert } from "node:assert";
-import { FixedClock, isAppError } from "@countersign/core";
+import { isAppError } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { signMessage } from "@countersign/keys/node";
 import fc from "fast-check";
 import { v7 } from "uuid";

@@ -1,4 +1,5 @@
-import { type AppError, FixedClock, newTrace } from "@countersign/core";
+import { type AppError, newTrace } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { challengeOf } from "@countersign/keys";
 import { generateKeyPair, type KeyPair, signMessage } from "@countersign/keys/node";
 import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";

@@ -1,4 +1,5 @@
-import { FixedClock, type Logger, uuidv7 } from "@countersign/core";
+import { type Logger, uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { sql } from "@countersign/postgres";
 import { afterEach, beforeEach } from "vitest";
 import { postgresWebhookStore } from "../store/postgres-webhook-store.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
 import { memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
+import { TRANSITIONS } from "../../testing/transitions.ts";
 import { playTwoFactor } from "../../testing/two-factor-model.ts";
 import { TWO_FACTOR_STATUSES, type TwoFactor } from "./two-factor.ts";
 import {
@@ -19,7 +20,6 @@ import {
   resuming,
   type Step,
   sealing,
-  TRANSITIONS,
 } from "./two-factor-state.ts";
 
 describe("the states of a request", () => {

@@ -1,15 +1,5 @@
 import type { ChainTransaction, TwoFactor, TwoFactorStatus } from "./two-factor.ts";
 
-/** All changes of status. rejected, expired, finished and failed are final. */
-export const TRANSITIONS: Readonly<Record<TwoFactorStatus, readonly TwoFactorStatus[]>> = {
-  pending: ["approved", "rejected", "expired"],
-  approved: ["finished", "failed"],
-  rejected: [],
-  expired: [],
-  finished: [],
-  failed: [],
-};
-
 /** The condition on a row when a step is taken; the database compares and changes in one statement. */
 export interface Guard {
   status: TwoFactorStatus;
