@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import type { PublicKey } from "@countersign/keys";
 import { WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { beforeEach, describe, expect, test } from "vitest";

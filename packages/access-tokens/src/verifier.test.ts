@@ -1,5 +1,6 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { FixedClock, type TokenVerifier } from "@countersign/core";
+import type { TokenVerifier } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createTokenState, type WritableTokenState } from "./state.ts";
 import {

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import { createActionLog } from "./action-log.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { FixedClock } from "./clock.ts";
 import { limitPerMinute } from "./count-per-minute.ts";
+import { FixedClock } from "./testing/fixed-clock.ts";
 
 it("lets an account call so often in a minute, others as well, and again in the next one", () => {
   const clock = new FixedClock("2026-11-20T10:00:15Z");

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { FixedClock } from "./clock.ts";
 import { isUuid, orderedUuidv7, uuidv7 } from "./ids.ts";
+import { FixedClock } from "./testing/fixed-clock.ts";
 
 it("ids by time have the clock's milliseconds, version and variant of RFC 9562, and differ", () => {
   const clock = new FixedClock("2022-02-22T19:22:22Z");

@@ -2,7 +2,7 @@ export type { Administrator } from "./administrator.ts";
 export { AppError, type FieldError, invalidField, invalidFields, isAppError } from "./app-error.ts";
 export { type Batcher, createBatcher } from "./batcher.ts";
 export { certificatesIn, createCaRemoval } from "./certificates.ts";
-export { type Clock, FixedClock, systemClock } from "./clock.ts";
+export { type Clock, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
 export {
   asOperation,

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { createLogger, createMetrics, watchFiles } from "@countersign/runtime";
 import { expect, it } from "vitest";
 import { openProviders } from "./open-providers.ts";

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { base64url, SignJWT } from "jose";

@@ -1,4 +1,5 @@
-import { FixedClock, type Logger } from "@countersign/core";
+import type { Logger } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { expect, it } from "vitest";
 import type { SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
 import { finishAbandonedSignUps } from "./finish-abandoned-sign-ups.ts";

@@ -1,4 +1,5 @@
-import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
+import { uuidv4, uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";

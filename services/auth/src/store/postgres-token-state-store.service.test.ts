@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { FixedClock, unchanging, uuidv4 } from "@countersign/core";
+import { unchanging, uuidv4 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import type { PublicKey } from "@countersign/keys";
 import { openPostgres, sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,6 @@
 import { createActionLog } from "@countersign/admin-actions";
-import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
+import { uuidv4, uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import { decideRequest } from "../domain/admin/decide-request.ts";

@@ -1,4 +1,5 @@
-import { FixedClock, uuidv7 } from "@countersign/core";
+import { uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { expect, it, vi } from "vitest";
 import { onTwoFactorChanged } from "./two-factor-changed.ts";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { exportJWK, generateKeyPair as generateTokenKey, type JWTHeaderParameters, SignJWT } from "jose";
 import type { ProviderClient } from "../clients/providers-file.ts";
 

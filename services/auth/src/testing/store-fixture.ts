@@ -1,4 +1,5 @@
-import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
+import { uuidv4, uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, type Postgres } from "@countersign/postgres";

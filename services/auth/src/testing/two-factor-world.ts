@@ -1,4 +1,5 @@
-import { AppError, FixedClock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
+import { AppError, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { TEST_RELYING_PARTY } from "@countersign/keys/testing";

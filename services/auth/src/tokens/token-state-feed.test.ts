@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { TokenStateEntries, type WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { createLogger } from "@countersign/runtime";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { createTokenState, createTokenVerifier } from "@countersign/access-tokens";
-import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
+import { uuidv4, uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { beginSession, REFRESH_TOKEN_MS, SESSION_MS } from "../domain/sessions/session.ts";

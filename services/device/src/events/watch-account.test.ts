@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import type { StoredEvent } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import type { DeliveredEvent } from "@countersign/events";
 import type { PublicKey } from "@countersign/keys";
 import { Event } from "@countersign/proto/events/v1/events.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createFcmAdapter } from "./fcm-adapter.ts";
 import { PushDelayed, PushRefused } from "./push-adapter.ts";

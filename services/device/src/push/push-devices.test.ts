@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { createLogger } from "@countersign/runtime";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Device } from "../domain/devices/device.ts";

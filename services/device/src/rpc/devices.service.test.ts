@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AppError, FixedClock, type TokenVerifier, type VerifiedToken } from "@countersign/core";
+import { AppError, type TokenVerifier, type VerifiedToken } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import type { PublicKey } from "@countersign/keys";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AppError, FixedClock, type VerifiedToken } from "@countersign/core";
+import { AppError, type VerifiedToken } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";

@@ -1,4 +1,5 @@
-import { FixedClock, isUuid, orderedUuidv7, unchanging, uuidv7 } from "@countersign/core";
+import { isUuid, orderedUuidv7, unchanging, uuidv7 } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { beforeEach, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import type { PublicKey } from "@countersign/keys";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AppError, FixedClock, type TokenVerifier } from "@countersign/core";
+import { AppError, type TokenVerifier } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, type Postgres } from "@countersign/postgres";

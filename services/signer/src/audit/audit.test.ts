@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { createLogger, createMetrics } from "@countersign/runtime";
 import { describe, expect, it } from "vitest";
 import type { Amounts, BudgetWindow, Reservation } from "../budget/budget.ts";

@@ -1,4 +1,5 @@
-import { AppError, FixedClock } from "@countersign/core";
+import { AppError } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { payloadMessage } from "@countersign/flow";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type AuditEntry, sha256 } from "../audit/record.ts";

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { expect, it } from "vitest";
 import { token } from "../testing/policy-fixture.ts";
 import { backendsFile, createBackendCheck } from "./backends.ts";

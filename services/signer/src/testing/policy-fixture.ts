@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { FixedClock, uuidv7, type VerifiedToken } from "@countersign/core";
+import { uuidv7, type VerifiedToken } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { type FlowTransaction, passkeySignature, payloadMessage } from "@countersign/flow";
 import { withPayloadSignature } from "@countersign/flow/node";
 import { challengeOf, type PublicKey } from "@countersign/keys";

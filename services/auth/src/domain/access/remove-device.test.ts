@@ -1,4 +1,5 @@
-import { FixedClock, type VerifiedToken } from "@countersign/core";
+import type { VerifiedToken } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,5 @@
-import { AppError, FixedClock } from "@countersign/core";
+import { AppError } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { Deployed, SignUpSaga, SignUpSteps } from "../sign-up/sign-up-saga.ts";

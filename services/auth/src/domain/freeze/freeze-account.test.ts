@@ -1,4 +1,5 @@
-import { FixedClock, type VerifiedToken } from "@countersign/core";
+import type { VerifiedToken } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type FreezeCommand, freezeAccount, unfreezeAccount } from "./freeze-account.ts";

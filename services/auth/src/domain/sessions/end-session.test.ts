@@ -1,4 +1,5 @@
-import { FixedClock, type VerifiedToken } from "@countersign/core";
+import type { VerifiedToken } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { expect, it } from "vitest";
 import { endOtherSessions, endSession, signOut } from "./end-session.ts";
 import type { SessionStore } from "./session.ts";

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import { refreshProofMessage, refreshToken } from "./refresh-token.ts";

@@ -1,4 +1,5 @@
-import { AppError, FixedClock } from "@countersign/core";
+import { AppError } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";

@@ -1,4 +1,5 @@
-import { AppError, FixedClock } from "@countersign/core";
+import { AppError } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { hexToBytes } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";

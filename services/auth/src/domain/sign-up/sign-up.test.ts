@@ -1,4 +1,5 @@
-import { AppError, FixedClock, type Reason, systemClock, type VerifiedToken } from "@countersign/core";
+import { AppError, type Reason, systemClock, type VerifiedToken } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../sessions/session.ts";

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { beforeEach, expect, it } from "vitest";
 import { archiveText } from "../../audit/archive.ts";
 import type { SignedText } from "../../audit/audit-key.ts";

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { expect, it } from "vitest";
 import { createKnownScripts } from "./known-scripts.ts";
 import { notUnderstood } from "./script-facts.ts";
