@@ -16,7 +16,7 @@ import { loadConfig } from "./config.ts";
 import { recordDeviceUse } from "./domain/devices/record-device-use.ts";
 import { retireDevice } from "./domain/devices/retire-device.ts";
 import { startAccountEvents } from "./events/start.ts";
-import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
+import { sweepAndForget } from "./jobs/two-factor-sweeper.ts";
 import { openLocator } from "./location/locate.ts";
 import { startNotifications } from "./notices/start.ts";
 import { accountEventsHandlers } from "./rpc/account-events.ts";
@@ -38,7 +38,7 @@ import { startWebhooks } from "./webhooks/start.ts";
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);
-  const { clock, logger, metrics, nats, onClose } = runtime;
+  const { clock, logger, onClose } = runtime;
   const { maxDevices, passkeys } = config;
 
   const { prisma, postgres } = await runtime.database(PrismaClient);
@@ -53,7 +53,7 @@ async function start(service: ServiceProcess) {
 
   runtime.consume({ durable: "device-key-revoked", handler: onKeyRevoked(retireDevice({ store: devices, clock })) });
   runtime.consume({ durable: "device-person-erased", handler: onPersonErased(erasePerson(postgres)) });
-  const accountEvents = startAccountEvents({ nats, logger, metrics, clock, stopping: runtime.signal });
+  const accountEvents = startAccountEvents(runtime);
   onClose("account-events", () => accountEvents.close());
 
   const { locate } = await openLocator(config.geoIpFile, logger);
@@ -69,25 +69,21 @@ async function start(service: ServiceProcess) {
     passkeys,
   };
   const notifications = startNotifications({
+    ...runtime,
     config: config.notify,
     devices,
     requests,
     deliveries: asPort("deliveries", postgresDeliveryStore(prisma, postgres)),
     recordUse: recordSession(recordDeviceUse({ store: devices, clock })),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
-    nats,
-    logger,
-    metrics,
-    clock,
   });
   onClose("notifications", () => notifications.close());
   const webhookStore = asPort("webhooks", postgresWebhookStore(postgres));
   const listApps = async (accountId: string, sessionId: string) =>
     (await contacts.listApps({ accountId, sessionId }, { idempotent: true })).appIds;
-  const webhooks = startWebhooks({ ...config.webhooks, store: webhookStore, listApps, nats, logger, metrics, clock });
+  const webhooks = startWebhooks({ ...runtime, ...config.webhooks, store: webhookStore, listApps });
   onClose("webhooks", () => webhooks.close());
-  const sweeper = startTwoFactorSweeper({ ...twoFactor, logger });
-  onClose("two-factor-sweeper", () => sweeper.close());
+  runtime.every(1_000, "two-factor sweep", sweepAndForget({ ...twoFactor, logger }));
 
   const actions = createActionLog(postgres, clock);
   const admin = prismaAdminStore(prisma, requests, clock);

@@ -1,5 +1,4 @@
 import { type Clock, type Logger, uuidv4 } from "@countersign/core";
-import { startPeriodicJob } from "@countersign/runtime";
 import { expireIfDue } from "../domain/two-factor/find-two-factor.ts";
 import type { KeyAdditions, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { reconcileTwoFactor } from "../domain/two-factor/reconcile-two-factor.ts";
@@ -9,8 +8,6 @@ export interface TwoFactorSweeperOptions {
   keyAdditions: KeyAdditions;
   clock: Clock;
   logger: Logger;
-  /** Time between two sweeps. */
-  everyMs?: number;
 }
 
 const BATCH = 50;
@@ -44,19 +41,17 @@ export function sweepTwoFactor({ requests, keyAdditions, clock, logger }: TwoFac
   };
 }
 
-/** Sweeps periodically until closed. */
-export function startTwoFactorSweeper(options: TwoFactorSweeperOptions) {
-  const { requests, clock, logger, everyMs: intervalMs = 1_000 } = options;
+/** Sweeps, and once an hour forgets requests that ended long ago; to repeat. */
+export function sweepAndForget(options: TwoFactorSweeperOptions) {
+  const { requests, clock } = options;
   const sweep = sweepTwoFactor(options);
   let forgetAt = 0;
 
-  async function sweepAndForget(): Promise<void> {
+  return async (): Promise<void> => {
     await sweep();
     const now = clock.now().getTime();
     if (now < forgetAt) return;
     const isMore = await requests.forget(new Date(now - RETENTION_MS));
     if (!isMore) forgetAt = now + FORGET_EVERY_MS;
-  }
-
-  return startPeriodicJob({ job: "two-factor sweep", intervalMs, logger, run: sweepAndForget });
+  };
 }

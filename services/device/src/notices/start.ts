@@ -1,7 +1,6 @@
 import { asOutsidePort, type Clock, type Logger, type Watched } from "@countersign/core";
-import { type NatsLink, startConsumer } from "@countersign/events";
-import type { Event } from "@countersign/proto/events/v1/events.ts";
-import { type Metrics, startPeriodicJob } from "@countersign/runtime";
+import { startConsumer } from "@countersign/events";
+import { type ServiceRuntime, startPeriodicJob } from "@countersign/runtime";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { loadPushAdapters } from "../push/load-adapters.ts";
@@ -9,23 +8,19 @@ import { onTwoFactorChanged } from "../push/on-two-factor-changed.ts";
 import { type Deliveries, type PushTokens, pushDevices } from "../push/push-devices.ts";
 import type { NotifyConfig } from "./config.ts";
 import { createLogMailer } from "./log-mailer.ts";
-import { onNoticeEvent } from "./on-event.ts";
+import { type OnNoticeEventOptions, onNoticeEvent } from "./on-event.ts";
 import type { DeliveryStore, FindEmail, Mailer } from "./ports.ts";
 import { sendNotice } from "./send-notice.ts";
 import { createSmtpMailer } from "./smtp-mailer.ts";
 
-export interface NotificationsOptions {
-  nats: NatsLink;
-  logger: Logger;
-  metrics: Metrics;
+export interface NotificationsOptions extends Pick<ServiceRuntime, "clock" | "logger" | "metrics" | "nats"> {
   /** May change: pushes and mails then use other credentials. */
   config: Watched<NotifyConfig>;
   devices: Pick<DeviceStore, "listLive">;
   requests: Pick<TwoFactorStore, "find">;
   deliveries: Deliveries & DeliveryStore & PushTokens;
   findEmail: FindEmail;
-  recordUse(event: Event): Promise<Date | undefined>;
-  clock: Clock;
+  recordUse: OnNoticeEventOptions["recordUse"];
 }
 
 /** Concurrent events: every sign-in is one, and pushes and mails wait for external servers. */

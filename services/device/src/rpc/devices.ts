@@ -9,7 +9,6 @@ import {
   uuidField,
 } from "@countersign/rpc";
 import { z } from "zod";
-import { listDevices } from "../domain/devices/list-devices.ts";
 import { type RegisterDeviceOptions, registerDevice } from "../domain/devices/register-device.ts";
 import { removeDevice } from "../domain/devices/remove-device.ts";
 import { type DeviceChanges, updateDevice } from "../domain/devices/update-device.ts";
@@ -32,7 +31,6 @@ const removeShape = z.object({ publicKey: identityKey });
 /** Handles device.v1.Devices. */
 export function devicesHandlers(options: RegisterDeviceOptions): Handlers<DevicesService> {
   const register = registerDevice(options);
-  const list = listDevices(options);
   const update = updateDevice(options);
   const remove = removeDevice(options);
   return {
@@ -41,7 +39,7 @@ export function devicesHandlers(options: RegisterDeviceOptions): Handlers<Device
     },
 
     async listDevices(_, call) {
-      const devices = await list({ accountId: sessionOf(call).accountId });
+      const devices = await options.store.listLive(sessionOf(call).accountId);
       return { devices: devices.map(toWireDevice) };
     },
 

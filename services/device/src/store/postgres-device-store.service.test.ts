@@ -3,7 +3,6 @@ import type { Postgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
-import { listDevices } from "../domain/devices/list-devices.ts";
 import { recordDeviceUse } from "../domain/devices/record-device-use.ts";
 import { registerDevice } from "../domain/devices/register-device.ts";
 import { removeDevice, YOUNG_DEVICE_MS } from "../domain/devices/remove-device.ts";
@@ -25,7 +24,7 @@ describe("devices in Postgres", () => {
     const options = { store: postgresDeviceStore(prisma, postgres), clock, maxDevices: 20 };
     return {
       register: registerDevice(options),
-      list: listDevices(options),
+      list: options.store.listLive,
       update: updateDevice(options),
       remove: removeDevice(options),
       note: recordDeviceUse(options),
@@ -53,7 +52,7 @@ describe("devices in Postgres", () => {
   it("registers the first two devices of an account at once, each with its event", async () => {
     const { register, list } = commands();
     const two = await Promise.all([1, 2].map(() => register(someRegistration(accountId))));
-    expect((await list({ accountId })).map(({ id }) => id).sort()).toEqual(two.map(({ id }) => id).sort());
+    expect((await list(accountId)).map(({ id }) => id).sort()).toEqual(two.map(({ id }) => id).sort());
     expect(await eventsOf(accountId)).toHaveLength(2);
   });
 
@@ -91,7 +90,7 @@ describe("devices in Postgres", () => {
     // Of a version before the lock, or restored without it.
     await prisma.accountLock.deleteMany({ where: { accountId } });
     expect(await store.insertFirst(event)).toBe(false);
-    expect(await list({ accountId })).toEqual([device]);
+    expect(await list(accountId)).toEqual([device]);
     expect(await eventsOf(accountId)).toHaveLength(1);
   });
 
@@ -111,7 +110,7 @@ describe("devices in Postgres", () => {
     const refused = results.filter((result) => result.status === "rejected");
     expect(refused).toHaveLength(5);
     for (const { reason } of refused) expect(reason).toMatchObject({ reason: "TooManyDevices" });
-    expect(await list({ accountId })).toHaveLength(20);
+    expect(await list(accountId)).toHaveLength(20);
     expect(await eventsOf(accountId)).toHaveLength(20);
   });
 
@@ -125,7 +124,7 @@ describe("devices in Postgres", () => {
     await note({ accountId, publicKey: first.publicKey, usedAt });
     await note({ accountId, publicKey: first.publicKey, usedAt: new Date(usedAt.getTime() - 500) });
     await note({ accountId: v7(), publicKey: second.publicKey, usedAt });
-    const listed = await list({ accountId });
+    const listed = await list(accountId);
     expect(listed.map(({ id, lastUsedAt }) => ({ id, lastUsedAt }))).toEqual([
       { id: first.id, lastUsedAt: usedAt },
       { id: second.id, lastUsedAt: second.createdAt },
@@ -139,7 +138,7 @@ describe("devices in Postgres", () => {
     const session = { accountId, deviceKey: own.publicKey };
     const changes = { name: "Nörd’s 📱", pushToken: "p".repeat(4096), lang: "" };
     await update({ session, publicKey: own.publicKey.publicKey, changes, requestId: "update" });
-    expect(await list({ accountId })).toEqual([{ ...own, attributes: { ...someAttributes, ...changes } }]);
+    expect(await list(accountId)).toEqual([{ ...own, attributes: { ...someAttributes, ...changes } }]);
     expect((await eventsOf(accountId)).map(({ subject }) => subject.split(".").at(-1))).toEqual([
       "device-registered",
       "device-updated",
@@ -147,7 +146,7 @@ describe("devices in Postgres", () => {
 
     const other = update({ session, publicKey: outsider.publicKey.publicKey, changes: { name: "x" }, requestId: "x" });
     await expect(other).rejects.toMatchObject({ reason: "DeviceNotFound" });
-    expect(await list({ accountId: outsider.accountId })).toEqual([outsider]);
+    expect(await list(outsider.accountId)).toEqual([outsider]);
   });
 
   it("lets one of two old devices win that remove each other at once", async () => {
@@ -164,7 +163,7 @@ describe("devices in Postgres", () => {
     );
     const results = await Promise.allSettled(byEachOther);
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    expect(await list({ accountId })).toHaveLength(1);
+    expect(await list(accountId)).toHaveLength(1);
   });
 
   it("keeps one of two devices that each remove themselves at once", async () => {
@@ -182,7 +181,7 @@ describe("devices in Postgres", () => {
     const results = await Promise.allSettled(bySelf);
     const refused = results.flatMap((each) => (each.status === "rejected" ? [each.reason.reason] : []));
     expect(refused).toEqual(["LastDevice"]);
-    expect(await list({ accountId })).toHaveLength(1);
+    expect(await list(accountId)).toHaveLength(1);
   });
 
   it("removes once, emits once, and lets the key be registered again", async () => {
@@ -197,12 +196,12 @@ describe("devices in Postgres", () => {
     };
     const [first, second] = await Promise.all([remove(removal), remove(removal)]);
     expect(first).toEqual(second);
-    expect(await list({ accountId })).toEqual([]);
+    expect(await list(accountId)).toEqual([]);
     const events = (await eventsOf(accountId)).map(({ event }) => event.deviceRemoved?.deviceId).filter(Boolean);
     expect(events).toEqual([device.id]);
 
     await expect(register(command)).rejects.toMatchObject({ reason: "DeviceConflict" });
     const again = await register({ ...command, deviceId: v7() });
-    expect(await list({ accountId })).toEqual([again]);
+    expect(await list(accountId)).toEqual([again]);
   });
 });

@@ -62,7 +62,7 @@ export function postgresWebhookStore(postgres: Postgres): WebhookStore {
 
     async first({ accountId, endpoint }) {
       const [row] = await postgres.query<StoredDelivery>(sql`
-        SELECT event_id AS "eventId", type, body, attempts, give_up_at AS "giveUpAt" FROM webhook_delivery
+        SELECT event_id AS "eventId", body, attempts, give_up_at AS "giveUpAt" FROM webhook_delivery
         WHERE account_id = ${accountId}::uuid AND endpoint = ${endpoint} AND state = 'waiting'
         ORDER BY event_id LIMIT 1`);
       return row;

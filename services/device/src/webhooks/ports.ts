@@ -8,7 +8,6 @@ export interface LeasedQueue {
 
 export interface StoredDelivery {
   readonly eventId: string;
-  readonly type: string;
   readonly body: string;
   /** Failed ones so far. */
   readonly attempts: number;

@@ -1,6 +1,6 @@
-import { type Clock, type Logger, uuidv7, type Watched } from "@countersign/core";
-import { type NatsLink, startConsumer } from "@countersign/events";
-import { createReadGauge, type Metrics, startPeriodicJob } from "@countersign/runtime";
+import { uuidv7, type Watched } from "@countersign/core";
+import { startConsumer } from "@countersign/events";
+import { createReadGauge, type ServiceRuntime, startPeriodicJob } from "@countersign/runtime";
 import { Counter } from "prom-client";
 import { addressRules } from "./addresses.ts";
 import type { WebhookEndpoint } from "./config.ts";
@@ -15,15 +15,11 @@ const OBSERVE_MS = 15_000;
 const FORGET_MS = 60_000;
 const MAX_CONCURRENT_EVENTS = 20;
 
-export interface WebhooksOptions {
+export interface WebhooksOptions extends Pick<ServiceRuntime, "clock" | "logger" | "metrics" | "nats"> {
   readonly endpoints: Watched<readonly WebhookEndpoint[]>;
   readonly allowedNetworks: readonly string[];
   readonly store: WebhookStore;
   readonly listApps: OnWebhookEventOptions["listApps"];
-  readonly nats: NatsLink;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
 }
 
 /** Queues events for the endpoints of apps, and sends what is due, until closed. */
@@ -34,9 +30,9 @@ export function startWebhooks({
   listApps,
   nats,
   metrics,
+  clock,
   ...rest
 }: WebhooksOptions) {
-  const { clock } = rest;
   const logger = rest.logger.child({ component: "webhooks" });
   const send = createSender({ rules: addressRules(allowedNetworks), clock });
   const attempts = new Counter({

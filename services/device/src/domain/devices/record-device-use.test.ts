@@ -3,7 +3,6 @@ import { v7 } from "uuid";
 import { expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
 import { someRegistration } from "../../testing/samples.ts";
-import { listDevices } from "./list-devices.ts";
 import { recordDeviceUse } from "./record-device-use.ts";
 import { registerDevice } from "./register-device.ts";
 
@@ -16,7 +15,7 @@ it("orders devices by their last use, which never moves back nor beyond now", as
   const first = await register(someRegistration(accountId));
   clock.advance(1000);
   const second = await register(someRegistration(accountId));
-  const ids = async () => (await listDevices({ store })({ accountId })).map(({ id }) => id);
+  const ids = async () => (await store.listLive(accountId)).map(({ id }) => id);
   expect(await ids()).toEqual([second.id, first.id]);
 
   clock.advance(1000);
