@@ -30,6 +30,9 @@ export function uuidv4(): string {
   return randomUUID();
 }
 
+/** Of no account, no session: sorts before every other UUID. */
+export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Returns whether a string is a UUID in canonical lower case. */

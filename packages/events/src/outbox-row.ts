@@ -1,4 +1,4 @@
-import { activeTrace, formatTraceParent, isUuid, orderedUuidv7, type TraceParent } from "@countersign/core";
+import { activeTrace, formatTraceParent, isUuid, NIL_UUID, orderedUuidv7, type TraceParent } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 
 export interface OutboxRowInput {
@@ -24,8 +24,6 @@ export interface OutboxRow {
   accountId: string;
 }
 
-const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
-
 // Dots, stars and blanks would change the subject.
 const TOKEN = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
@@ -50,7 +48,7 @@ export function outboxRow(input: OutboxRowInput): OutboxRow {
   }
   const subject = `cs.v1.${service}.${accountId}.${event}`;
   const payload = Uint8Array.from(input.message);
-  const row = { id, subject, payload, createdAt, accountId: isUuid(accountId) ? accountId : NO_ACCOUNT };
+  const row = { id, subject, payload, createdAt, accountId: isUuid(accountId) ? accountId : NIL_UUID };
   for (const listener of listeners) listener(row);
   return row;
 }

@@ -1,4 +1,4 @@
-import { backoffMs, type Logger, sleepUntil, uuidv7, withFaultPoints } from "@countersign/core";
+import { backoffMs, type Logger, NIL_UUID, sleepUntil, uuidv7, withFaultPoints } from "@countersign/core";
 import { type Postgres, type Queries, type Statement, sql } from "@countersign/postgres";
 import type { JetStreamClient } from "nats";
 import type { Registry } from "prom-client";
@@ -35,9 +35,7 @@ interface Published {
   readonly failure?: PromiseRejectedResult | undefined;
 }
 
-/** Smaller than any other id. */
-const NIL = "00000000-0000-0000-0000-000000000000";
-const NOTHING: Published = { found: 0, sent: 0, last: NIL };
+const NOTHING: Published = { found: 0, sent: 0, last: NIL_UUID };
 const BATCH_SIZE = 500;
 const ACK_MS = 5_000;
 /** A transaction waits for NATS. */
@@ -102,7 +100,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     try {
       const [oldest] = await postgres.query<{ id: string; age: number }>(sql`
         SELECT id, extract(epoch FROM now() - created_at)::float8 AS age FROM outbox
-        WHERE id >= ${isWhole ? NIL : from}::uuid ORDER BY id LIMIT 1`);
+        WHERE id >= ${isWhole ? NIL_UUID : from}::uuid ORDER BY id LIMIT 1`);
       metrics.oldest.set(oldest?.age ?? 0);
       from = oldest !== undefined && oldest.id < recent ? oldest.id : recent;
     } catch (err) {
@@ -155,7 +153,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
    * Old rows up to this id failed and have their next turn after the others: where one partition of the
    * events takes none, those of the others must not wait behind it.
    */
-  let failedTo = NIL;
+  let failedTo = NIL_UUID;
   /**
    * Publishes rows that are still there after a while, and those of a process whose clock was ahead. Each
    * replica skips those that another one holds; on a database of several nodes, where no statement over
@@ -198,7 +196,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
         ? await publishFound(postgres, stream, own)
         : NOTHING;
     const isFull = found === BATCH_SIZE;
-    if (isOld) failedTo = isFull && failure ? last : NIL;
+    if (isOld) failedTo = isFull && failure ? last : NIL_UUID;
     const isRefused = failure !== undefined && sent === 0;
     if (isOld && (!isFull || isRefused)) oldAt = performance.now() + pollMs + (isRefused ? REFUSED_MS : 0);
     if (isRefused) throw failure.reason;

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { AppError, isAppError } from "@countersign/core";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
+import { hashOf } from "../domain/idempotency.ts";
 import type { ExchangedCodeStore, Login, LoginProfile, VerifyLogin } from "../domain/login.ts";
 import { invalidLogin, issuerOf, quoted } from "./login-errors.ts";
 import type { OpenIdProvider, VerifiedLogin } from "./openid-provider.ts";
@@ -13,8 +13,6 @@ interface CodeOrigin {
   /** The client is one of several and the request has no redirect URI. Errors do not name it. */
   readonly inferred: boolean;
 }
-
-const sha256 = (...parts: string[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
 /** Returns the error of members of the login; pointers start at the message that carries it. */
 const badLogin = (detail: string, ...fields: { pointer: string; detail: string }[]) =>
@@ -124,10 +122,10 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
   async function verifyCode(provider: OpenIdProvider, login: Login, keys: readonly PublicKey[]): Promise<LoginProfile> {
     const { client, redirectUri, inferred } = originOf(provider, login);
     const used = {
-      binding: sha256(client.clientId, redirectUri, login.codeVerifier),
+      binding: hashOf([client.clientId, redirectUri, login.codeVerifier]),
       keys: keys.slice(0, 1).map(publicKeyFingerprint),
     };
-    const exchanged = await codes.once(sha256(provider.config.issuer, login.token), used, async () => {
+    const exchanged = await codes.once(hashOf([provider.config.issuer, login.token]), used, async () => {
       const { idToken, accessToken } = await provider
         .exchangeCode(client, login.token, redirectUri, login.codeVerifier)
         .catch((error) => {

@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { AppError, type Clock } from "@countersign/core";
 import { type AttestedRequest, attestationHash } from "@countersign/keys";
-import type { Idempotency } from "./idempotency.ts";
+import { hashOf, type Idempotency } from "./idempotency.ts";
 
 /** A platform's statement that a genuine app on a genuine device makes a request, as a client sent it. */
 export interface Attestation {
@@ -48,8 +47,6 @@ export type RequireAttestation = (
   command: AttestedCommand,
 ) => Promise<void>;
 
-const sha256 = (...parts: string[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
-
 /**
  * Requires attestations of the apps whose policy asks for them. An attestation names operation, chain, login
  * token and keys, so it cannot be moved to another request. It counts once, except for a repetition of its
@@ -69,8 +66,8 @@ export const requireAttestation =
     const now = clock.now();
     const id = await verify(attestation, hash, now);
     const use = {
-      id: sha256("attestation", attestation.type, id),
-      fingerprint: sha256(Buffer.from(hash).toString("hex"), idempotencyKey),
+      id: hashOf(["attestation", attestation.type, id]),
+      fingerprint: hashOf([Buffer.from(hash).toString("hex"), idempotencyKey]),
     };
     const used = await attestations.use(use, now);
     if (used === "first" || (used === "same" && idempotencyKey !== "")) return;

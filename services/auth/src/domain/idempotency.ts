@@ -8,7 +8,9 @@ export interface Idempotency {
   readonly fingerprint: string;
 }
 
-const hash = (parts: readonly unknown[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+/** Returns the hash of values in their order, in hex. */
+export const hashOf = (parts: readonly unknown[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
 /** Returns a key as it is stored, hashed together with its route and login token; undefined without a key. */
 export const idempotencyOf = (
@@ -17,4 +19,4 @@ export const idempotencyOf = (
   key: string,
   body: readonly unknown[],
 ): Idempotency | undefined =>
-  key === "" ? undefined : { id: hash([route, loginToken, key]), fingerprint: hash(body) };
+  key === "" ? undefined : { id: hashOf([route, loginToken, key]), fingerprint: hashOf(body) };

@@ -1,4 +1,4 @@
-import type { TraceParent } from "@countersign/core";
+import { NIL_UUID, type TraceParent } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { type Queries, sql } from "@countersign/postgres";
 import { publicKeyToProto } from "@countersign/rpc";
@@ -27,22 +27,19 @@ async function publish(tx: Prisma.TransactionClient, ...event: Parameters<typeof
 export const signUpCompletedRow = ({ accountId, chainName, app }: SignUpSaga, now: Date) =>
   authEventRow("sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
 
-/** No session; as long as every id. */
-const NIL = "00000000-0000-0000-0000-000000000000";
-
 /**
  * Returns the outbox row of a session's beginning, and the position in its payload, from 1, of the id of the
- * session that it replaces: only the statement that writes both knows it.
+ * session that it replaces, which is nil: only the statement that writes both knows it.
  */
 export const sessionCreatedRow = (session: Session, request: Request) => {
   const { id: sessionId, accountId, app, createdAt: now } = session;
   const deviceKey = publicKeyToProto(session.deviceKey);
   const accountKey = publicKeyToProto(session.accountKey);
   const recovery = session.scope === "recover";
-  const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey, recovery, replacedSessionId: NIL } };
+  const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey, recovery, replacedSessionId: NIL_UUID } };
   const row = authEventRow("session-created", { accountId, now, ...request }, payload);
   // The last one: a request id, which comes earlier in the message, may be anything.
-  return { row, replacedIdAt: Buffer.from(row.payload).lastIndexOf(NIL) + 1 };
+  return { row, replacedIdAt: Buffer.from(row.payload).lastIndexOf(NIL_UUID) + 1 };
 };
 
 export const publishSessionEnded = async (

@@ -53,20 +53,20 @@ export async function blockKeys(
 }
 
 /**
- * Ends all sessions of an account for an administrator; with `leaves` the account begins none after that.
- * Returns how many it ended. The last statement of its transaction that locks.
+ * Ends all sessions of an account; with `leaves` the account begins none after that. Returns how many it
+ * ended. The last statement of its transaction that locks.
  */
 export async function endAllSessions(
   tx: Tx,
   accountId: string,
-  now: Date,
-  { leaves = false }: { leaves?: boolean } = {},
+  end: { cause: "administrator" | "account-left"; now: Date; requestId: string; leaves: boolean },
 ): Promise<number> {
+  const { leaves, ...rest } = end;
   await lockAccess(queriesIn(tx), accountId);
-  if (leaves) await tx.leftAccount.createMany({ data: [{ accountId, leftAt: now }], skipDuplicates: true });
+  if (leaves) await tx.leftAccount.createMany({ data: [{ accountId, leftAt: end.now }], skipDuplicates: true });
   const sessions = await liveSessions(tx, { accountId });
-  const ends = sessions.map((session) => ({ session, cause: "administrator" as const, now, requestId: "" }));
-  // Like a freeze, until the account's last token has expired.
+  const ends = sessions.map((session) => ({ session, ...rest }));
+  // Like a freeze, until the account's last token has expired: it gets no new ones.
   const left = { kind: "account", accountId, subject: accountId, forMs: BLOCK_SENT_MS } as const;
   return endSessions(queriesIn(tx), ends, leaves ? [left] : []);
 }
@@ -99,13 +99,7 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
 
     leave: ({ accountId, leftAt, requestId }) =>
       prisma.$transaction(async (tx) => {
-        await lockAccess(queriesIn(tx), accountId);
-        await tx.leftAccount.createMany({ data: [{ accountId, leftAt }], skipDuplicates: true });
-        const sessions = await liveSessions(tx, { accountId });
-        const ends = sessions.map((session) => ({ session, cause: "account-left" as const, now: leftAt, requestId }));
-        // Like a freeze, until the account's last token has expired: it gets no new ones.
-        const left = { kind: "account", accountId, subject: accountId, forMs: BLOCK_SENT_MS } as const;
-        await endSessions(queriesIn(tx), ends, [left]);
+        await endAllSessions(tx, accountId, { cause: "account-left", now: leftAt, requestId, leaves: true });
       }),
 
     cutOff: ({ accountId, deviceKey, removedAt, requestId }) =>

@@ -2,7 +2,7 @@ import { insertAction, type NewAction } from "@countersign/admin-actions";
 import { type Administrator, AppError, type Clock } from "@countersign/core";
 import { queriesIn } from "@countersign/postgres";
 import type { AdminStore, OfSignUp } from "../domain/admin/ports.ts";
-import { BY_ADMINISTRATOR } from "../domain/freeze/hold-account.ts";
+import { BY_ADMINISTRATOR } from "../domain/freeze/holds.ts";
 import { lockAccess } from "./begin-sessions.ts";
 import { publishPersonErased } from "./events.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -36,6 +36,8 @@ async function lockIdentity(tx: Tx, accountId: string): Promise<void> {
   await tx.$executeRaw`SELECT 1 FROM identity WHERE issuer = ${issuer} AND subject = ${subject} FOR UPDATE`;
 }
 
+const byAdministrator = (now: Date) => ({ cause: "administrator" as const, now, requestId: "" });
+
 /** Deletes what auth has about a person; what stays has the account's id, keys and times. */
 async function erasePerson(tx: Tx, accountId: string, now: Date): Promise<number> {
   const where = { accountId };
@@ -49,7 +51,7 @@ async function erasePerson(tx: Tx, accountId: string, now: Date): Promise<number
   await tx.identity.deleteMany({ where });
   await publishPersonErased(tx, { accountId, requestId: "", now }, apps);
   // The last one that locks: see writeTokenState. The sessions that it ended are locked already.
-  const ended = await endAllSessions(tx, accountId, now, { leaves: true });
+  const ended = await endAllSessions(tx, accountId, { ...byAdministrator(now), leaves: true });
   await tx.session.deleteMany({ where });
   return ended;
 }
@@ -112,7 +114,8 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
     endSessions: (by, accountId) =>
       commit(by, { command: "accounts end-sessions", accountId, outcome: "done" }, async (tx, _id, now) => {
         await requireAccount(tx, accountId);
-        return { details: [`${await endAllSessions(tx, accountId, now)} sessions ended`] };
+        const ended = await endAllSessions(tx, accountId, { ...byAdministrator(now), leaves: false });
+        return { details: [`${ended} sessions ended`] };
       }),
 
     leaseSignUp: (by, of, leaseUntil) => {

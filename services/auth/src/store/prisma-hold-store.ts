@@ -1,5 +1,5 @@
 import { queriesIn } from "@countersign/postgres";
-import { BY_ADMINISTRATOR, type Hold, type HoldStore, type Lift, type Lifted } from "../domain/freeze/hold-account.ts";
+import { BY_ADMINISTRATOR, type Hold, type HoldStore, type Lift, type Lifted } from "../domain/freeze/holds.ts";
 import { lockAccess } from "./begin-sessions.ts";
 import { publishAccountFrozen } from "./events.ts";
 import type { Prisma, PrismaClient, AccountHold as Row } from "./generated/client.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 import { queriesIn, sqlFile } from "@countersign/postgres";
-import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
+import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 import { beginSessionIn, lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
@@ -16,10 +16,6 @@ const findDevicesWith = sqlFile(new URL("../../sql/find-devices-with.sql", impor
 
 /** Clocks of other services may be behind ours. */
 const SKEW_MS = 60_000;
-
-async function insert(tx: Tx, signIn: TwoFactorSignIn): Promise<void> {
-  await tx.twoFactorSignIn.create({ data: toTwoFactorSignInRow(signIn) });
-}
 
 /**
  * Ends an ephemeral token, whose session id is its request: every operation except finishing refuses it then.
@@ -52,7 +48,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
         const use = { accountId, resultId, now };
         const isRepeated = idempotency && !(await insertIdempotencyKey(queriesIn(tx), idempotency, use));
         if (isRepeated) return (await replayOf(tx, idempotency)) ?? { kind: "idempotency-key-reused" as const };
-        await insert(tx, signIn);
+        await tx.twoFactorSignIn.create({ data: toTwoFactorSignInRow(signIn) });
         return { kind: "begun" as const, signIn };
       }),
 

@@ -22,10 +22,11 @@ const delivered = (change: Partial<Event>) => ({
 });
 
 it("holds the account for an alert that freezes", async () => {
-  const hold = vi.fn(async () => undefined);
-  await onChainAlert(hold)(delivered({ chainAlert }));
+  const place = vi.fn(async () => undefined);
+  await onChainAlert({ holds: { place }, clock })(delivered({ chainAlert }));
   const { chainName, transactionId, eventType } = chainAlert;
-  expect(hold).toHaveBeenCalledExactlyOnceWith({ alertId: id, accountId, chainName, transactionId, eventType });
+  const hold = { alertId: id, accountId, chainName, transactionId, eventType };
+  expect(place).toHaveBeenCalledExactlyOnceWith(hold, clock.now());
 });
 
 it.each([
@@ -33,7 +34,7 @@ it.each([
   ["another event", {}],
   ["one of no account", { chainAlert, accountId: "all" }],
 ])("does nothing for %s", async (_, change) => {
-  const hold = vi.fn(async () => undefined);
-  await onChainAlert(hold)(delivered(change));
-  expect(hold).not.toHaveBeenCalled();
+  const place = vi.fn(async () => undefined);
+  await onChainAlert({ holds: { place }, clock })(delivered(change));
+  expect(place).not.toHaveBeenCalled();
 });

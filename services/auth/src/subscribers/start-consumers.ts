@@ -2,7 +2,7 @@ import type { Clock } from "@countersign/core";
 import type { ConsumerOptions } from "@countersign/events";
 import type { AccessStore } from "../domain/access/remove-device.ts";
 import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
-import { type HoldStore, holdAccount } from "../domain/freeze/hold-account.ts";
+import type { HoldStore } from "../domain/freeze/holds.ts";
 import { onChainAlert } from "./chain-alert.ts";
 import { onDeviceRemoved } from "./device-removed.ts";
 import { onKeyEvent } from "./key-events.ts";
@@ -22,6 +22,6 @@ export function startConsumers(consume: Consume, options: ConsumersOptions): voi
   consume({ durable: "auth-device-removed", handler: onDeviceRemoved(access) });
   consume({ durable: "auth-key-events", handler: onKeyEvent(access) });
   // In any order. Few at once: those of one account wait for each other and hold connections.
-  consume({ durable: "auth-chain-alerts", concurrency: 3, handler: onChainAlert(holdAccount(options)) });
+  consume({ durable: "auth-chain-alerts", concurrency: 3, handler: onChainAlert(options) });
   consume({ durable: "auth-two-factor-changed", handler: onTwoFactorChanged(options) });
 }

@@ -55,8 +55,6 @@ export interface TokenKeysOptions {
   readonly periodMs: number;
   /** Milliseconds; default two minutes. */
   readonly reEncryptAfterMs?: number;
-  /** Called with the number of stored keys by what encrypts them; see `reEncrypt`. */
-  onCounted?(keys: EncryptedKeys): void;
 }
 
 /** Numbers of stored token keys. */
@@ -108,9 +106,9 @@ export function createTokenKeys(options: TokenKeysOptions) {
      * Encrypts stored keys under the first key of the keyring, once all replicas have it, so that the others
      * can be removed. Safe to call often and from every replica.
      */
-    async reEncrypt(): Promise<EncryptedKeys> {
+    reEncrypt(): Promise<EncryptedKeys> {
       const mayWrite = clock.now().getTime() - keyringSince >= reEncryptAfterMs;
-      const counted = await store.exclusively(async (keys) => {
+      return store.exclusively(async (keys) => {
         const found = { first: 0, other: 0, unknown: 0 };
         for (const { kid, encryptedPrivate } of await keys.list(new Date(0))) {
           const opened = unseal(keyring.current(), kid, encryptedPrivate);
@@ -121,8 +119,6 @@ export function createTokenKeys(options: TokenKeysOptions) {
         }
         return found;
       });
-      options.onCounted?.(counted);
-      return counted;
     },
 
     /** Makes the first key, and the next one in time; safe to call often and from every replica. */

@@ -1,3 +1,4 @@
+import { NIL_UUID } from "@countersign/core";
 import type { Event, KeyDiscovered, KeyRegistered, KeyRevoked } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyFromProto } from "@countersign/rpc";
 
@@ -33,9 +34,6 @@ const TWO_FACTOR: ReadonlyMap<string, string> = new Map([
   ...["approved", "rejected", "expired", "finished", "failed"].map((state) => [state, state] as const),
 ]);
 
-/** The nil UUID. */
-const NIL = "00000000-0000-0000-0000-000000000000";
-
 const timeLockStarted = ({ timeLockStarted: started }: Event): Seen | undefined =>
   started && {
     type: "time-lock.started",
@@ -49,7 +47,7 @@ const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
   // The end of the session that the new one replaced has no event of its own.
   "auth.session-created": ({ sessionCreated }) => {
     const { replacedSessionId: sessionId = "" } = sessionCreated ?? {};
-    return sessionId === "" || sessionId === NIL
+    return sessionId === "" || sessionId === NIL_UUID
       ? undefined
       : { type: "session.ended", data: { sessionId, cause: "replaced" } };
   },

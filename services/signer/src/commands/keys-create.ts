@@ -19,6 +19,5 @@ export const keysCreate = command({
       hashAlgorithm: "SHA3_256",
     });
     print(JSON.stringify({ chainName, creator: await describe("creator"), paymaster: await describe("paymaster") }));
-    return 0;
   },
 });

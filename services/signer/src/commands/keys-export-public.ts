@@ -30,6 +30,5 @@ export const keysExportPublic = command({
     } finally {
       close();
     }
-    return 0;
   },
 });

@@ -20,6 +20,5 @@ export const keysList = command({
     }
     line("server", "every chain", server);
     print("server keys are derived from the root secret of their version, for each account and chain");
-    return 0;
   },
 });

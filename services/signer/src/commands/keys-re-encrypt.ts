@@ -16,6 +16,5 @@ export const keysReEncrypt = command({
     const { file, passphrase } = keystorePlace(env);
     reEncryptKeystore(file, passphrase, readSecretFile(newFile));
     print(`${file} opens with the passphrase in ${newFile} from now on`);
-    return 0;
   },
 });

@@ -1,6 +1,6 @@
 import type { Administrator } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import type { PlacedHold } from "../freeze/hold-account.ts";
+import type { PlacedHold } from "../freeze/holds.ts";
 import type { SignUpSaga } from "../sign-up/sign-up-saga.ts";
 
 /** The outcome of a command, for the administrator to read. */

@@ -1,5 +1,3 @@
-import type { Clock } from "@countersign/core";
-
 /** An alert of the chain watch that freezes an account. */
 export interface Hold {
   readonly alertId: string;
@@ -34,12 +32,9 @@ export interface Lifted {
 }
 
 export interface HoldStore {
-  /** Freezes with its event in one commit. Idempotent by alert, also after the hold was lifted. */
+  /**
+   * Freezes until an administrator lifts the hold, with its event in one commit. Idempotent by alert, also
+   * after the hold was lifted.
+   */
   place(hold: Hold, now: Date): Promise<void>;
 }
-
-/** Freezes an account until an administrator lifts the hold. */
-export const holdAccount =
-  ({ holds, clock }: { readonly holds: HoldStore; readonly clock: Clock }) =>
-  (hold: Hold): Promise<void> =>
-    holds.place(hold, clock.now());
