@@ -5,8 +5,7 @@ import { AdminService as DeviceAdmin } from "@countersign/proto/device/v1/admin.
 import { AdminService as KeyAdmin } from "@countersign/proto/key/v1/admin.ts";
 import { AdminService as SignerAdmin } from "@countersign/proto/signer/v1/admin.ts";
 import { createRpcChannel, type RpcClient } from "@countersign/rpc";
-import { dialAddress, type Env, loadEnv, loadTlsFromEnv } from "@countersign/runtime";
-import { z } from "zod";
+import { dialAddress, type Env, loadEnv, loadTlsFromEnv, tlsEnv } from "@countersign/runtime";
 
 export const SERVICES = ["auth", "device", "key", "account", "signer"] as const;
 export type ServiceName = (typeof SERVICES)[number];
@@ -24,11 +23,8 @@ export interface Services {
   readonly signer: RpcClient<SignerAdmin>;
 }
 
-const schema = z.object({
-  /** Of the administrator: it names the person. */
-  CS_TLS_CA: z.string(),
-  CS_TLS_CERT: z.string(),
-  CS_TLS_KEY: z.string(),
+// The certificate is the administrator's: it names the person.
+const schema = tlsEnv.extend({
   CS_AUTH_ADDRESS: dialAddress,
   CS_DEVICE_ADDRESS: dialAddress,
   CS_KEY_ADDRESS: dialAddress,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { startTcpProxy } from "@countersign/local-stack/testing/tcp-proxy.ts";
 import { AccountEventsService, WatchResponse } from "@countersign/proto/device/v1/account_events.ts";
-import { createRpcServer, parsePeers } from "@countersign/rpc";
+import { createRpcServer, peersFile } from "@countersign/rpc";
 import { createLogger, createMetrics, loadTls } from "@countersign/runtime";
 import { expect, it, vi } from "vitest";
 import { createClients } from "./clients.ts";
@@ -14,7 +14,9 @@ const watched = <T>(value: T) => ({ current: () => value, onChange: () => () => 
 it("a stream of events ends soon after its server is gone without a word", async () => {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-clients-"));
   await ensureCertificates(stateDir);
-  const peers = parsePeers({ rpcs: { "device.v1.AccountEvents/Watch": { callers: ["gateway"], token: "service" } } });
+  const peers = peersFile.parse({
+    rpcs: { "device.v1.AccountEvents/Watch": { callers: ["gateway"], token: "service" } },
+  });
   const metrics = createMetrics("test", { defaults: false });
   const logger = createLogger({ name: "device", level: "silent" });
   const server = createRpcServer({

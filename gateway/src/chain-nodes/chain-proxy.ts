@@ -6,12 +6,13 @@ import {
   type Clock,
   type Logger,
   limitPerMinute,
+  type TokenVerifier,
   unknownChain,
   type Watched,
 } from "@countersign/core";
 import type { Request, RequestHandler, Response } from "express";
 import { createProxyMiddleware } from "http-proxy-middleware";
-import { authenticate, type TokenVerifier } from "../http/authenticate.ts";
+import { authenticate } from "../http/authenticate.ts";
 import { sendProblem } from "../http/problems.ts";
 import type { ChainNode, ChainNodes } from "./chain-nodes-file.ts";
 import { readChainRequest } from "./chain-requests.ts";

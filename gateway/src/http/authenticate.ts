@@ -1,18 +1,10 @@
-import { AppError, insufficientScope, type VerifiedToken } from "@countersign/core";
+import { AppError, insufficientScope, type TokenVerifier, type VerifiedToken } from "@countersign/core";
 
 /**
  * The token that a route takes: none; `optional`, a full session's that may be absent and that the service
  * verifies; `user`, a full session's; `ephemeral`, for signing, a full session's or an ephemeral one.
  */
 export type TokenKind = "none" | "optional" | "user" | "ephemeral";
-
-/**
- * Verifies access tokens. Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded, and Unavailable
- * while the token state is unknown.
- */
-export interface TokenVerifier {
-  verify(raw: string): VerifiedToken;
-}
 
 /** A route's rule about tokens. `recover`: sessions of a recovery key may use it too. */
 export interface TokenRule {

@@ -1,7 +1,7 @@
-import { type FieldError, invalidFields, type Logger, type Reason } from "@countersign/core";
+import { type FieldError, invalidFields, type Logger, type Reason, type TokenVerifier } from "@countersign/core";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
-import { authenticate, type TokenKind, type TokenVerifier } from "./authenticate.ts";
+import { authenticate, type TokenKind } from "./authenticate.ts";
 import { readJsonBody } from "./body.ts";
 import { createCall, type HttpCall, readIdempotencyKey } from "./call.ts";
 import { readLastEventId, type ServerSentEvent, sendEventStream } from "./event-stream.ts";

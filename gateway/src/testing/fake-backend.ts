@@ -8,14 +8,14 @@ import { createTokenState, createTokenVerifier } from "@countersign/access-token
 import { AppError, systemClock } from "@countersign/core";
 import { AccountsService, type GetMeResponse } from "@countersign/proto/account/v1/accounts.ts";
 import { TokenStateService, type WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
-import { createRpcServer, parsePeers } from "@countersign/rpc";
+import { createRpcServer, peersFile } from "@countersign/rpc";
 import { createLogger, createMetrics, loadTls, type TlsPaths } from "@countersign/runtime";
 import { SAMPLE_KEYS } from "./samples.ts";
 
 export const ISSUER = "http://gateway.test";
 const KID = "test-key";
 
-const peers = parsePeers({
+const peers = peersFile.parse({
   rpcs: {
     "rpc.v1.Calls/Stream": { callers: ["gateway"], token: "service" },
     "auth.v1.TokenState/Watch": { callers: ["gateway"], token: "service" },

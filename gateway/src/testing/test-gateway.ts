@@ -1,12 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { AppError, systemClock, type VerifiedToken, type Watched } from "@countersign/core";
+import { AppError, systemClock, type TokenVerifier, type VerifiedToken, type Watched } from "@countersign/core";
 import { createLogger } from "@countersign/runtime";
 import { createAsyncApi } from "../asyncapi.ts";
 import type { ChainNode, ChainNodes } from "../chain-nodes/chain-nodes-file.ts";
 import { createChainProxy } from "../chain-nodes/chain-proxy.ts";
 import { createApp, messageClasses, type ObserveRequest, type Page } from "../http/app.ts";
-import type { TokenVerifier } from "../http/authenticate.ts";
 import { createPages } from "../http/pages.ts";
 import { createOpenApi } from "../openapi.ts";
 import { createRoutes } from "../routes/index.ts";

@@ -2,7 +2,7 @@ import { type Administrator, AppError } from "@countersign/core";
 import { type CallContext, parseRequest, textField, uuidField } from "@countersign/rpc";
 import { z } from "zod";
 
-export const reasonField = textField(500)
+const reasonField = textField(500)
   .trim()
   .refine((reason) => reason.length >= 10, "must say why, in 10 to 500 characters")
   .refine((reason) => !/\S@\S/.test(reason), "has an e-mail address, which would stay for ever: name a ticket");

@@ -1,5 +1,7 @@
+import { type CallContext, parseRequest } from "@countersign/rpc";
 import { z } from "zod";
-import { accountField } from "./administrator.ts";
+import type { ActionLog } from "./action-log.ts";
+import { accountField, administrator } from "./administrator.ts";
 
 const MAX_COMPARED = 10_000;
 const COMPARED = 1_000;
@@ -7,7 +9,7 @@ const COMPARED = 1_000;
 const AT_ONCE = 4;
 
 /** One account, or a page of all. */
-export const pageField = z.object({
+const pageField = z.object({
   accountId: accountField,
   afterAccountId: accountField,
   limit: z
@@ -33,3 +35,21 @@ export async function* comparePage(
     yield* await Promise.all(some);
   }
 }
+
+/** Returns ids of accounts after one, or the first ones, in their order. */
+export type AccountsAfter = (after: string, limit: number) => Promise<string[]>;
+
+/** Handles a service's part of `drift`: compares one account, or a page of all, with the chain. */
+export const driftHandler = (
+  actions: ActionLog,
+  accountsAfter: AccountsAfter,
+  compare: (accountId: string, signal: AbortSignal) => Promise<string[]>,
+) =>
+  async function* (request: z.input<typeof pageField> & { readonly reason: string }, call: CallContext) {
+    const command = "drift";
+    const by = administrator(call, command, request);
+    const { accountId, afterAccountId, limit } = parseRequest(pageField, request);
+    await actions.read(by, { command, accountId, arguments: { afterAccountId, limit } });
+    const ids = accountId ? [accountId] : await accountsAfter(afterAccountId, limit);
+    yield* comparePage(ids, (id) => compare(id, call.signal), call.signal);
+  };

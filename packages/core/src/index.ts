@@ -1,6 +1,6 @@
 export type { Administrator } from "./administrator.ts";
 export { AppError, type FieldError, invalidField, invalidFields, isAppError } from "./app-error.ts";
-export { type Batcher, createBatcher } from "./batcher.ts";
+export { createBatcher } from "./batcher.ts";
 export { certificatesIn, createCaRemoval } from "./certificates.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
@@ -34,7 +34,6 @@ export {
   recordSpans,
   type Span,
   type SpanKind,
-  type SpanOptions,
   type SpanOutcome,
   startSpan,
   type Tracer,

@@ -6,8 +6,9 @@ import { createLogger } from "@countersign/runtime";
 import { connect, type JetStreamManager, type NatsConnection } from "nats";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { EVENTS_STREAM, linkNats, outboxRow, setUpEvents, startConsumer, startOutboxPublisher } from "./index.ts";
-import { partitionOf } from "./stream.ts";
+import { linkNats, outboxRow, startConsumer, startOutboxPublisher } from "./index.ts";
+import { setUpEvents } from "./set-up.ts";
+import { EVENTS_STREAM, partitionOf } from "./stream.ts";
 import { beginNatsCluster, type NatsCluster } from "./testing/nats-cluster.ts";
 
 const accountId = "019a0000-0000-7000-8000-000000000001";

@@ -4,7 +4,8 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger, createMetrics } from "@countersign/runtime";
 import type { NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type ConsumerOptions, EVENTS_STREAM, startConsumer } from "./index.ts";
+import { type ConsumerOptions, startConsumer } from "./index.ts";
+import { EVENTS_STREAM } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 const account = "019a0000-0000-7000-8000-000000000001";

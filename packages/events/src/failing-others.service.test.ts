@@ -2,7 +2,9 @@ import { uuidv4 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger } from "@countersign/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
+import { startConsumer } from "./index.ts";
+import { setUpEvents } from "./set-up.ts";
+import { EVENTS_STREAM } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });

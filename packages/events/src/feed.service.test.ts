@@ -7,8 +7,8 @@ import { createLogger } from "@countersign/runtime";
 import { headers, type NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startEventFeed } from "./feed.ts";
-import { EVENTS_STREAM, type EventFeed, type FedEvent } from "./index.ts";
-import { UNPARTITIONED } from "./stream.ts";
+import type { EventFeed, FedEvent } from "./index.ts";
+import { EVENTS_STREAM, UNPARTITIONED } from "./stream.ts";
 import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
 
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });

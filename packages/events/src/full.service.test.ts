@@ -6,7 +6,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { JetStreamManager } from "nats";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { API_PREFIX } from "./consumers.ts";
-import { EVENTS_STREAM } from "./index.ts";
+import { EVENTS_STREAM } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 /**

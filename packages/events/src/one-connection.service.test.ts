@@ -9,7 +9,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger, createServiceRuntime, startService } from "@countersign/runtime";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { EVENTS_STREAM } from "./index.ts";
+import { EVENTS_STREAM } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 const accountId = "019a0000-0000-7000-8000-000000000001";

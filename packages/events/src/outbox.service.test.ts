@@ -11,15 +11,10 @@ import { createLogger } from "@countersign/runtime";
 import type { NatsConnection } from "nats";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  type DeliveredEvent,
-  type Durable,
-  EVENTS_STREAM,
-  outboxRow,
-  setUpEvents,
-  startConsumer,
-  startOutboxPublisher,
-} from "./index.ts";
+import type { Durable } from "./consumers.ts";
+import { type DeliveredEvent, outboxRow, startConsumer, startOutboxPublisher } from "./index.ts";
+import { setUpEvents } from "./set-up.ts";
+import { EVENTS_STREAM } from "./stream.ts";
 import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
 
 const accountId = "019a0000-0000-7000-8000-000000000001";

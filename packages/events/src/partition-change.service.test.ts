@@ -6,8 +6,10 @@ import { type Logger, uuidv4 } from "@countersign/core";
 import { startChild } from "@countersign/local-stack/child.ts";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type DeliveredEvent, EVENTS_STREAM, setUpEvents } from "./index.ts";
+import type { DeliveredEvent } from "./index.ts";
 import { natsAccountsFile } from "./nats-accounts.ts";
+import { setUpEvents } from "./set-up.ts";
+import { EVENTS_STREAM } from "./stream.ts";
 import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
 import { closeAll, consume, exported, FIRST, follow, NAMES, PARTITIONS, publish } from "./testing/partitions.ts";
 

@@ -5,9 +5,9 @@ import { openPostgres, sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { JetStreamManager, NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type DeliveredEvent, EVENTS_STREAM, outboxRow, setUpEvents, startOutboxPublisher } from "./index.ts";
-import { listEventStreams } from "./set-up.ts";
-import { partitionOf } from "./stream.ts";
+import { type DeliveredEvent, outboxRow, startOutboxPublisher } from "./index.ts";
+import { listEventStreams, setUpEvents } from "./set-up.ts";
+import { EVENTS_STREAM, partitionOf } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 import {
   accountIn,

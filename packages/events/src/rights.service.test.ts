@@ -5,10 +5,10 @@ import { createLogger } from "@countersign/runtime";
 import { Events, type JetStreamManager, type NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { API_PREFIX, DURABLE_SETTINGS, DURABLES, type Durable } from "./consumers.ts";
-import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
+import { startConsumer } from "./index.ts";
 import { natsAccounts } from "./nats-accounts.ts";
-import { listEventStreams } from "./set-up.ts";
-import { partitionOf, partitionStreams } from "./stream.ts";
+import { listEventStreams, setUpEvents } from "./set-up.ts";
+import { EVENTS_STREAM, partitionOf, partitionStreams } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 /** Attempts of an attacker at NATS with the certificate and key of one service. */

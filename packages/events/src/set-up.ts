@@ -172,17 +172,15 @@ export async function setUpEvents(
   }
 }
 
-/**
- * Connects to `natsUrl`, for example "tls://127.0.0.1:4222", as the operator and runs `setUpEvents`. Several
- * servers are separated by commas.
- */
-export async function setUpNats(
-  natsUrl: string,
-  { ca, cert, key }: TlsMaterial,
-  options: SetUpOptions = {},
-): Promise<void> {
+/** Connects to `natsUrl`, for example "tls://127.0.0.1:4222", as the operator; commas separate several. */
+const connectOperator = (natsUrl: string, { ca, cert, key }: TlsMaterial, name: string) => {
   const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
-  const operator = await connect({ servers: natsUrl.split(","), name: "set-up", tls, timeout: 5_000 });
+  return connect({ servers: natsUrl.split(","), name, tls, timeout: 5_000 });
+};
+
+/** Connects and runs `setUpEvents`. */
+export async function setUpNats(natsUrl: string, tls: TlsMaterial, options: SetUpOptions): Promise<void> {
+  const operator = await connectOperator(natsUrl, tls, "set-up");
   try {
     await setUpEvents(operator, options);
   } finally {
@@ -196,7 +194,7 @@ interface ExportedEvent {
   readonly event: string;
 }
 
-/** Whether bytes are an event with a time: others must not stop a restore. */
+/** Whether bytes are an event whose time can be read: others must not stop a restore. */
 function isEvent(data: Uint8Array): boolean {
   try {
     return !Number.isNaN(Event.decode(data).occurredAt?.getTime());
@@ -235,17 +233,11 @@ async function* byTime(streams: ReturnType<typeof readSince>[]): AsyncGenerator<
 }
 
 /**
- * Returns the events of all streams since a time, as the operator; they are read while they are taken.
- * Errors: Error where a stream is missing, was created later, or keeps events for less time: some would be
- * missing.
+ * Yields the events of all streams since a time, as the operator. Errors: Error before the first one where a
+ * stream is missing, was created later, or keeps events for less time: some would be missing.
  */
-export async function exportEvents(
-  natsUrl: string,
-  { ca, cert, key }: TlsMaterial,
-  since: Date,
-): Promise<AsyncIterable<ExportedEvent>> {
-  const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
-  const operator = await connect({ servers: natsUrl.split(","), name: "export", tls, timeout: 5_000 });
+export async function* exportEvents(natsUrl: string, tls: TlsMaterial, since: Date): AsyncGenerator<ExportedEvent> {
+  const operator = await connectOperator(natsUrl, tls, "export");
   try {
     const { streams } = await operator.jetstreamManager();
     const { config } = await streams.info(EVENTS_STREAM);
@@ -265,16 +257,8 @@ export async function exportEvents(
       if (since.getTime() + 60_000 < Math.max(begins, keepsSince))
         throw new Error(`${name} has no events of ${since.toISOString()}, or has deleted them: use --no-events`);
     }
-    const events = byTime(found.map(({ name }) => readSince(operator, name, since)));
-    return (async function* () {
-      try {
-        yield* events;
-      } finally {
-        await operator.close();
-      }
-    })();
-  } catch (error) {
+    yield* byTime(found.map(({ name }) => readSince(operator, name, since)));
+  } finally {
     await operator.close();
-    throw error;
   }
 }

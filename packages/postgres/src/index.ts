@@ -15,4 +15,4 @@ export { createPrismaAdapter } from "./prisma-adapter.ts";
 export { createRecentReads, type RecentReads } from "./recent-reads.ts";
 export { createShardBatcher } from "./shards.ts";
 export { type Statement, sql, sqlFile } from "./statement.ts";
-export { type Change, type Writing, writeTogether } from "./write-together.ts";
+export { type Change, writeTogether } from "./write-together.ts";

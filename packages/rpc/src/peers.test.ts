@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { parsePeers } from "./peers.ts";
+import { peersFile } from "./peers.ts";
 
 const row = { callers: ["gateway"], token: "user" as const };
 
 test("the deployed table is valid and allows health to everybody", () => {
-  const peers = parsePeers(JSON.parse(readFileSync(new URL("../../../deploy/peers.json", import.meta.url), "utf8")));
+  const peers = peersFile.parse(
+    JSON.parse(readFileSync(new URL("../../../deploy/peers.json", import.meta.url), "utf8")),
+  );
   expect(peers.rule("auth.v1.SignUp/SignUp")?.callers).toEqual(new Set(["gateway"]));
   expect(peers.rule("grpc.health.v1.Health/Check")?.callers.has("signer")).toBe(true);
   expect(peers.rule("grpc.health.v1.Health/Check")?.callers.has("*")).toBe(false);
@@ -14,7 +16,7 @@ test("the deployed table is valid and allows health to everybody", () => {
 });
 
 test("modes open scopes, and rows may open more", () => {
-  const peers = parsePeers({
+  const peers = peersFile.parse({
     rpcs: {
       "a.v1.A/User": row,
       "a.v1.A/Ephemeral": { ...row, token: "ephemeral" },
@@ -40,14 +42,14 @@ test.each([
   ["scopes without a token", { rpcs: { "a.v1.A/B": { ...row, token: "service", scopes: ["full"] } } }],
   ["a name that is no RPC", { rpcs: { "a.v1.A.B": row } }],
 ])("refuses %s", (_name, table) => {
-  expect(() => parsePeers(table)).toThrow();
+  expect(() => peersFile.parse(table)).toThrow();
 });
 
 test.each(["signer.v1.Signing/SignTransaction", "signer.v1.UserMessages/SignUserMessage"])(
   "a caller of %s is one of our services or a backend",
   (rpc) => {
     const rpcs = { [rpc]: { callers: ["gateway", "shop"], token: "user" } };
-    const parse = (backends: object) => () => parsePeers({ peers: ["gateway", "shop"], ...backends, rpcs });
+    const parse = (backends: object) => () => peersFile.parse({ peers: ["gateway", "shop"], ...backends, rpcs });
     expect(parse({ backends: { shop: { apps: ["a", "b"] } } })).not.toThrow();
     expect(parse({ backends: { shp: { apps: ["a"] } } })).toThrow();
     // Missing there, it would sign for users of every app.

@@ -101,11 +101,6 @@ const scopesOf: Record<TokenMode, readonly TokenScope[]> = {
 
 export type PeersFile = z.input<typeof fileShape>;
 
-/** Validates a caller table. Errors: ZodError. */
-export function parsePeers(value: unknown): Peers {
-  return peersFile.parse(value);
-}
-
 /** The schema of deploy/peers.json; its output is the caller table. */
 export const peersFile = fileShape.transform(peersOf);
 

@@ -7,7 +7,7 @@ import { AccountsService, GetAccountResponse } from "@countersign/proto/account/
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createRpcChannel, type RpcChannel } from "./client.ts";
-import { type Peers, type PeersFile, parsePeers } from "./peers.ts";
+import { type Peers, type PeersFile, peersFile } from "./peers.ts";
 import { type Authority, createAuthority } from "./testing/authority.ts";
 import { type TestServer, testServer } from "./testing/harness.ts";
 import { settable } from "./testing/settable.ts";
@@ -45,7 +45,7 @@ beforeEach(async () => {
   await start();
 });
 async function start(moveMs?: number): Promise<void> {
-  peers = settable(parsePeers({ rpcs: table("gateway", "auth") }));
+  peers = settable(peersFile.parse({ rpcs: table("gateway", "auth") }));
   serverTls = settable(await ours.issue("account"));
   running = testServer(serverTls, table("gateway"), { peers, ...(moveMs && { moveMs }) });
   running.server
@@ -224,10 +224,10 @@ describe("certificates", () => {
 describe("the caller table", () => {
   const fingerprint = ({ cert }: TlsMaterial) => new X509Certificate(cert).fingerprint256;
   test.each([
-    ["removed caller", () => parsePeers({ rpcs: table("auth") })],
+    ["removed caller", () => peersFile.parse({ rpcs: table("auth") })],
     [
       "revoked certificate",
-      (tls: TlsMaterial) => parsePeers({ revoked: [fingerprint(tls)], rpcs: table("gateway", "auth") }),
+      (tls: TlsMaterial) => peersFile.parse({ revoked: [fingerprint(tls)], rpcs: table("gateway", "auth") }),
     ],
   ])("a %s is refused at once, and its streams end within two seconds", async (_, without) => {
     const gateway = await ours.issue("gateway");
@@ -252,7 +252,7 @@ describe("the caller table", () => {
 
   test("beside a revoked certificate another one of the same name is good", async () => {
     const stolen = await ours.issue("gateway");
-    peers.set(parsePeers({ revoked: [fingerprint(stolen)], rpcs: table("gateway") }));
+    peers.set(peersFile.parse({ revoked: [fingerprint(stolen)], rpcs: table("gateway") }));
     await channelOf(await ours.issue("gateway"))
       .client(AccountsService)
       .getAccount(request);
@@ -265,7 +265,7 @@ describe("the caller table", () => {
     await expect(channel.client(AccountsService).getAccount(request)).rejects.toMatchObject({
       reason: "CallerNotAllowed",
     });
-    peers.set(parsePeers({ rpcs: table("gateway", "signer") }));
+    peers.set(peersFile.parse({ rpcs: table("gateway", "signer") }));
     await channel.client(AccountsService).getAccount(request);
   });
 });

@@ -70,11 +70,11 @@ export const dialAddress = z.union([
   z.string().regex(new RegExp(`^${ipAddress}(,${ipAddress})+$`), "must be host:port, or several IP:port with commas"),
 ]);
 
+/** Files of the process's CA, certificate and key: see loadTlsFromEnv. */
+export const tlsEnv = z.object({ CS_TLS_CA: z.string(), CS_TLS_CERT: z.string(), CS_TLS_KEY: z.string() });
+
 /** The variables that every service shares. Spread `sharedEnv.shape` into a service's own schema. */
-export const sharedEnv = z.object({
-  CS_TLS_CA: z.string(),
-  CS_TLS_CERT: z.string(),
-  CS_TLS_KEY: z.string(),
+export const sharedEnv = tlsEnv.extend({
   CS_PEERS_FILE: z.string().default("deploy/peers.json"),
   /**
    * Sends calls to other services together on streams (rpc.v1.Calls). "false" sends each alone, which is

@@ -1,14 +1,12 @@
 import { exportEvents } from "@countersign/events/set-up.ts";
 import { z } from "zod";
 import { command, runCommand, UsageError } from "./command.ts";
-import { loadEnv, sharedEnv } from "./config.ts";
+import { loadEnv, tlsEnv } from "./config.ts";
 import { readSince } from "./restore.ts";
 import { writeJsonLines } from "./restore-files.ts";
 import { loadTlsFromEnv } from "./tls.ts";
 
-const schema = sharedEnv
-  .pick({ CS_TLS_CA: true, CS_TLS_CERT: true, CS_TLS_KEY: true })
-  .extend({ CS_NATS_URL: z.string() });
+const schema = tlsEnv.extend({ CS_NATS_URL: z.string() });
 
 // `node packages/runtime/src/export-events.ts`: writes the stream's events since a time to a file, for the
 // restore of databases. CS_TLS_… are the operator's certificate.
@@ -20,7 +18,7 @@ await runCommand("export-events", [
     async run({ values: { since, out }, env, print }) {
       if (!out) throw new UsageError(this.usage);
       const settings = loadEnv(schema, env);
-      const events = await exportEvents(settings.CS_NATS_URL, loadTlsFromEnv(settings), readSince(this.usage, since));
+      const events = exportEvents(settings.CS_NATS_URL, loadTlsFromEnv(settings), readSince(this.usage, since));
       print(`${await writeJsonLines(out, events)} events in ${out}`);
     },
   }),

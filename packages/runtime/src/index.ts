@@ -11,6 +11,7 @@ export {
   serviceEnv,
   sharedEnv,
   sharedSettings,
+  tlsEnv,
   watchDatabaseUrl,
 } from "./config.ts";
 export type { Files, ReadFile, WatchedFile } from "./files.ts";

@@ -1,10 +1,10 @@
 import { setUpNats } from "@countersign/events/set-up.ts";
 import { parsePartitions } from "@countersign/events/stream.ts";
 import { z } from "zod";
-import { loadEnv, sharedEnv } from "./config.ts";
+import { loadEnv, tlsEnv } from "./config.ts";
 import { loadTlsFromEnv } from "./tls.ts";
 
-const schema = sharedEnv.pick({ CS_TLS_CA: true, CS_TLS_CERT: true, CS_TLS_KEY: true }).extend({
+const schema = tlsEnv.extend({
   CS_NATS_URL: z.string(),
   CS_NATS_REPLICAS: z.coerce.number().int().min(1).max(5).default(1),
   CS_NATS_PARTITIONS: z.string().default("1"),

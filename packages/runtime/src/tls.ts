@@ -1,7 +1,8 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { certificatesIn, type TlsMaterial, type Watched } from "@countersign/core";
-import { ConfigError } from "./config.ts";
+import type { z } from "zod";
+import { ConfigError, type tlsEnv } from "./config.ts";
 import type { Files, ReadFile } from "./files.ts";
 
 export interface TlsPaths {
@@ -61,6 +62,6 @@ function parse<T>(path: string, work: () => T): T {
 }
 
 /** Reads them from the files that CS_TLS_CA, CS_TLS_CERT and CS_TLS_KEY name. Errors: ConfigError. */
-export function loadTlsFromEnv(env: { CS_TLS_CA: string; CS_TLS_CERT: string; CS_TLS_KEY: string }): TlsMaterial {
+export function loadTlsFromEnv(env: z.output<typeof tlsEnv>): TlsMaterial {
   return loadTls({ ca: env.CS_TLS_CA, cert: env.CS_TLS_CERT, key: env.CS_TLS_KEY });
 }

@@ -65,6 +65,6 @@ export function accountIn(partition: number): string {
 /** Exports the events since a time. */
 export async function exported(nats: TestNats, since: Date) {
   const events: { subject: string; event: string }[] = [];
-  for await (const event of await exportEvents(nats.url, nats.tlsOf("operator"), since)) events.push(event);
+  for await (const event of exportEvents(nats.url, nats.tlsOf("operator"), since)) events.push(event);
   return events;
 }

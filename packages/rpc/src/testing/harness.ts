@@ -1,7 +1,7 @@
 import type { TlsMaterial, Watched } from "@countersign/core";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { type PeersFile, parsePeers } from "../peers.ts";
+import { type PeersFile, peersFile } from "../peers.ts";
 import { createRpcMetrics, type RpcMetrics } from "../rpc-metrics.ts";
 import { createRpcServer, type RpcServer } from "../server.ts";
 import type { RpcServerOptions } from "../server-options.ts";
@@ -45,7 +45,7 @@ export function testServer(
   registry.setDefaultLabels({ service: "test" });
   const metrics = { registry, ...createRpcMetrics(registry) };
   const { names, ...rest } = options;
-  const peers = parsePeers({ rpcs, ...(names === undefined ? {} : { names }) });
+  const peers = peersFile.parse({ rpcs, ...(names === undefined ? {} : { names }) });
   const server = createRpcServer({ name: "test", tls, peers, logger: log.logger, metrics, ...rest });
   return { server, metrics, log, listen: async () => `127.0.0.1:${(await server.listen("127.0.0.1:0")).port}` };
 }

@@ -1,4 +1,10 @@
-import { type ActionLog, accountField, administrator, comparePage, pageField } from "@countersign/admin-actions";
+import {
+  type AccountsAfter,
+  type ActionLog,
+  accountField,
+  administrator,
+  driftHandler,
+} from "@countersign/admin-actions";
 import { AppError } from "@countersign/core";
 import type { AdminService } from "@countersign/proto/account/v1/admin.ts";
 import { type Handlers, parseRequest, uuidField } from "@countersign/rpc";
@@ -16,16 +22,15 @@ export interface AdminOptions extends CompareAccountOptions {
   readonly chains: ReadonlyMap<string, AccountKeysChain & ObservedChain>;
   readonly rotations: Pick<ServerKeyRotationStore, "newest">;
   readonly reconcile: ReturnType<typeof reconcileServerKeyRotation>;
-  accountsAfter(after: string, limit: number): Promise<string[]>;
+  readonly accountsAfter: AccountsAfter;
 }
 
 const ofChain = z.object({ accountId: uuidField, chainName: z.string().min(1).max(64) });
 
 /** Handles account.v1.Admin. */
 export function accountAdminHandlers(options: AdminOptions): Handlers<AdminService> {
-  const { actions, rotations, reconcile, accountsAfter } = options;
+  const { actions, rotations, reconcile } = options;
   const balances = listBalances(options);
-  const compare = compareAccount(options);
   return {
     async listBalances(request, call) {
       const by = administrator(call, "balances", request);
@@ -44,13 +49,6 @@ export function accountAdminHandlers(options: AdminOptions): Handlers<AdminServi
       return { actionId, state: await fromChain(reconcile(newest, call.signal)) };
     },
 
-    async *compareAccounts(request, call) {
-      const command = "drift";
-      const by = administrator(call, command, request);
-      const { accountId, afterAccountId, limit } = parseRequest(pageField, request);
-      await actions.read(by, { command, accountId, arguments: { afterAccountId, limit } });
-      const ids = accountId ? [accountId] : await accountsAfter(afterAccountId, limit);
-      yield* comparePage(ids, (id) => compare(id, call.signal), call.signal);
-    },
+    compareAccounts: driftHandler(actions, options.accountsAfter, compareAccount(options)),
   };
 }

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { FixedClock } from "@countersign/core/testing";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, type Postgres } from "@countersign/postgres";
 import { v7 } from "uuid";
