@@ -55,7 +55,7 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
       const request = {
         login: fromLogin(body.request),
         chainName: body.request.chainName,
-        userKey: fromUserKey(body.userKey, "/userKey"),
+        userKey: fromUserKey(body.userKey),
         attestation: fromAttestation(body),
         idempotencyKey: call.idempotencyKey,
       };

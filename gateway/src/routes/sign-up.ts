@@ -46,7 +46,7 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
       const request = {
         login: fromLogin(body),
         chainName: body.chainName,
-        userKey: fromUserKey(body.userKey, "/userKey"),
+        userKey: fromUserKey(body.userKey),
         attestation: fromAttestation(body),
         idempotencyKey: call.idempotencyKey,
       };

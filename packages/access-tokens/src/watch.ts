@@ -7,8 +7,6 @@ import { createTokenState, type TokenState } from "./state.ts";
 const SILENCE_MS = 4_000;
 
 export interface WatchedTokenState extends TokenState {
-  /** Resolves once the whole state has arrived. Rejects when it is closed before that. */
-  ready(): Promise<void>;
   close(): void;
 }
 
@@ -25,10 +23,10 @@ const CURRENT_POLL_MS = 10;
  * port is open would otherwise reject calls that other replicas serve. If auth does not answer, it returns
  * after CURRENT_TIMEOUT_MS, and calls are rejected.
  */
-export async function untilCurrent(state: Pick<TokenState, "current">, signal?: AbortSignal): Promise<void> {
+export async function untilCurrent(state: Pick<TokenState, "current">): Promise<void> {
   const end = performance.now() + CURRENT_TIMEOUT_MS;
   while (!state.current() && performance.now() < end) {
-    if (!(await sleepUntil(CURRENT_POLL_MS, signal === undefined ? [] : [signal]))) return;
+    await sleepUntil(CURRENT_POLL_MS, []);
   }
 }
 
@@ -45,8 +43,6 @@ export function watchTokenState(
     onProblem: (err) => logger.error({ err }, "token key cannot be used"),
   });
   const stop = new AbortController();
-  const ready = Promise.withResolvers<void>();
-  ready.promise.catch(() => undefined);
 
   const once = async (): Promise<void> => {
     const silence = new AbortController();
@@ -65,8 +61,6 @@ export function watchTokenState(
         state.apply(message);
         // Many entries take longer to arrive than a heartbeat. The state's age counts from complete messages.
         if (message.complete || message.entries.length > 0) restartTimer();
-        if (!message.complete) continue;
-        ready.resolve();
       }
     } finally {
       clearTimeout(timer);
@@ -87,12 +81,5 @@ export function watchTokenState(
   };
   void run();
 
-  return {
-    ...state,
-    ready: () => ready.promise,
-    close: () => {
-      stop.abort();
-      ready.reject(new Error("closed before the token state arrived"));
-    },
-  };
+  return { ...state, close: () => stop.abort() };
 }

@@ -8,8 +8,8 @@ const MAX_MS = 1_000;
  * Returns the milliseconds before the next attempt: exponential with full jitter, so that callers do not
  * retry together.
  */
-export function backoffMs(attempt: number, random: () => number = Math.random): number {
-  return Math.round(random() * Math.min(MAX_MS, BASE_MS * 2 ** attempt)) + 5;
+export function backoffMs(attempt: number): number {
+  return Math.round(Math.random() * Math.min(MAX_MS, BASE_MS * 2 ** attempt)) + 5;
 }
 
 export function retryAfterMs(error: AppError): number | undefined {

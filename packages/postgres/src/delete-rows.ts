@@ -69,8 +69,8 @@ export async function* deleteBatches(deleteBatch: DeleteBatch): AsyncGenerator<n
  * batch at least. Returns whether rows may be left. Any number of replicas may delete at once. Errors: the
  * first one, after the other deletions have run.
  */
-export async function deleteInBatches(deletions: readonly DeleteBatch[], sliceMs = SLICE_MS): Promise<boolean> {
-  const end = performance.now() + sliceMs;
+export async function deleteInBatches(deletions: readonly DeleteBatch[]): Promise<boolean> {
+  const end = performance.now() + SLICE_MS;
   let isMore = false;
   const errors: unknown[] = [];
   for (const deleteBatch of deletions) {

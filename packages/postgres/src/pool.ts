@@ -26,8 +26,6 @@ export interface PoolOptions {
   onError?(error: unknown): void;
   /** Called for each new connection with the ends of both certificates, where it has them. */
   onConnect?(certificates: { server: Date | undefined; client: Date | undefined }): void;
-  /** Seconds after which a connection is replaced; half of the default of an hour at random. */
-  maxLifetimeSeconds?: number;
 }
 
 /** After that, no connection has an old password, certificate or CA. */
@@ -54,7 +52,7 @@ export function createPool(databaseUrl: string | Watched<string>, pool: PoolOpti
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
     // Not all at the same time.
-    maxLifetimeSeconds: pool.maxLifetimeSeconds ?? Math.ceil((MAX_LIFETIME_S * (1 + Math.random())) / 2),
+    maxLifetimeSeconds: Math.ceil((MAX_LIFETIME_S * (1 + Math.random())) / 2),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: statementMs,

@@ -14,7 +14,7 @@ import type { CallContext } from "./context.ts";
 import { type AnyMethod, rpcName, type ServiceDefinition } from "./definition.ts";
 import { encodeError } from "./errors.ts";
 import type { Handlers } from "./handlers.ts";
-import { createHealth, type Health } from "./health.ts";
+import { createHealth } from "./health.ts";
 import { InFlight } from "./in-flight.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { addReflection } from "./reflection.ts";
@@ -26,7 +26,6 @@ export interface RpcServer {
   add<D extends ServiceDefinition>(definition: D, handlers: Handlers<D>): RpcServer;
   /** Starts to listen on "host:port". Returns the port. */
   listen(address: string): Promise<{ port: number }>;
-  health: Health;
   /** Returns the names of its RPCs; each has a row of the caller table. */
   rpcs(): string[];
   /** Takes no further calls, lets running ones finish, and ends them after `drainMs`. */
@@ -64,7 +63,6 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const health = createHealth();
 
   const result: RpcServer = {
-    health,
     rpcs: () => rpcs,
     add(definition, handlers) {
       const implementation: Record<string, (...args: never[]) => void> = {};

@@ -48,14 +48,14 @@ export const fromRegisteredKey = (hex: string, algorithm: KeyAlgorithm | undefin
  * account key.
  * Errors: InvalidPublicKey.
  */
-export function fromUserKey(body: z.output<typeof UserKeyInput>, pointer: string): UserKey {
+export function fromUserKey(body: z.output<typeof UserKeyInput>): UserKey {
   const { publicKey, algorithm, ...attributes } = body.device;
-  const accountKey = fromPublicKey(body.publicKey, body.algorithm, `${pointer}/publicKey`);
+  const accountKey = fromPublicKey(body.publicKey, body.algorithm, "/userKey/publicKey");
   return {
     type: body.type === "passkey" ? UserKeyType.USER_KEY_TYPE_PASSKEY : UserKeyType.USER_KEY_TYPE_DEVICE,
     accountKey,
     deviceKey: publicKey
-      ? guessPublicKey(publicKey, algorithm, [body.algorithm ?? "ES256", "ES256"], `${pointer}/device/publicKey`)
+      ? guessPublicKey(publicKey, algorithm, [body.algorithm ?? "ES256", "ES256"], "/userKey/device/publicKey")
       : accountKey,
     device: attributes,
   };

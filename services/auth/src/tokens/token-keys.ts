@@ -53,8 +53,6 @@ export interface TokenKeysOptions {
   readonly clock: Clock;
   /** How long one key signs. */
   readonly periodMs: number;
-  /** Milliseconds; default two minutes. */
-  readonly reEncryptAfterMs?: number;
 }
 
 /** Numbers of stored token keys. */
@@ -69,7 +67,7 @@ export interface EncryptedKeys {
 
 /** Provides the keys that sign and verify tokens, the same in all replicas. */
 export function createTokenKeys(options: TokenKeysOptions) {
-  const { store, keyring, clock, periodMs, reEncryptAfterMs = RE_ENCRYPT_AFTER_MS } = options;
+  const { store, keyring, clock, periodMs } = options;
   let keyringSince = clock.now().getTime();
   keyring.onChange(() => {
     keyringSince = clock.now().getTime();
@@ -107,7 +105,7 @@ export function createTokenKeys(options: TokenKeysOptions) {
      * can be removed. Safe to call often and from every replica.
      */
     reEncrypt(): Promise<EncryptedKeys> {
-      const mayWrite = clock.now().getTime() - keyringSince >= reEncryptAfterMs;
+      const mayWrite = clock.now().getTime() - keyringSince >= RE_ENCRYPT_AFTER_MS;
       return store.exclusively(async (keys) => {
         const found = { first: 0, other: 0, unknown: 0 };
         for (const { kid, encryptedPrivate } of await keys.list(new Date(0))) {

@@ -63,8 +63,8 @@ it("200,000 entries reach services over gRPC in messages of at most 1 MiB, and l
     return { client, state: watchTokenState(client, { logger, clock }) };
   });
   try {
-    await Promise.all(services.map(({ state }) => state.ready()));
     for (const { state } of services) {
+      await expect.poll(() => state.current(), { timeout: 30_000 }).toBe(true);
       for (const i of [1, BLOCKED_KEYS]) expect(state.isKeyBlocked(idOf(i), BLOCKED)).toBe(true);
       for (const i of [BLOCKED_KEYS + 1, ENTRIES]) expect(state.isSessionEnded(idOf(i))).toBe(true);
       expect(state.isSessionEnded(idOf(ENTRIES + 1))).toBe(false);

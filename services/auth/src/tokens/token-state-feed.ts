@@ -222,4 +222,3 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
     },
   };
 }
-export type TokenStateFeed = ReturnType<typeof createTokenStateFeed>;

@@ -3,12 +3,12 @@ import { type PushAdapter, PushDelayed } from "./push-adapter.ts";
 
 export interface RetryOptions {
   clock: Clock;
-  /** Tries of one call, after which the event is delivered again later. Default 3. */
-  tries?: number;
   /** Default: waits. */
   sleep?: (milliseconds: number) => Promise<unknown>;
 }
 
+/** Tries of one call, after which the event is delivered again later. */
+const TRIES = 3;
 /** The longest wait inside a call; for a longer Retry-After the event is delivered again later. */
 const MAX_WAIT_MS = 5_000;
 /** The longest Retry-After that is respected. */
@@ -16,7 +16,7 @@ const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
 /** Retries with growing pauses where the service does not answer, and respects its Retry-After. */
 export function withRetries(adapter: PushAdapter, options: RetryOptions): PushAdapter {
-  const { clock, tries = 3, sleep = (milliseconds) => sleepUntil(milliseconds, []) } = options;
+  const { clock, sleep = (milliseconds) => sleepUntil(milliseconds, []) } = options;
   let quietUntil = 0;
   const quietMs = () => quietUntil - clock.now().getTime();
 
@@ -38,7 +38,7 @@ export function withRetries(adapter: PushAdapter, options: RetryOptions): PushAd
     send: (message) =>
       retry(() => once(message), {
         delayMs(error, attempt) {
-          const isTemporary = error instanceof PushDelayed && attempt < tries && quietMs() <= MAX_WAIT_MS;
+          const isTemporary = error instanceof PushDelayed && attempt < TRIES && quietMs() <= MAX_WAIT_MS;
           return isTemporary ? 100 * 2 ** attempt + backoffMs(attempt) : undefined;
         },
         async sleep(milliseconds) {

@@ -11,17 +11,17 @@ export interface BudgetMetricsOptions {
   use(): Promise<readonly BudgetUse[]>;
   /** The rules of a scope at the moment. */
   rulesOf(scope: string, whose: string): readonly BudgetRule[];
-  readonly intervalMs?: number;
 }
 
 const LABELS = ["chain", "scope", "whose", "window_seconds", "amount"] as const;
+const INTERVAL_MS = 10_000;
 const UNITS_PER_FLOW = 1e8;
 
 /**
  * Exports how much of the budgets of apps, backends and the service is used, and which scopes refused
  * signatures.
  */
-export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs = 10_000 }: BudgetMetricsOptions) {
+export function startBudgetMetrics({ metrics, logger, use, rulesOf }: BudgetMetricsOptions) {
   const registers = [metrics.registry];
   const refused = new Counter({
     name: "countersign_signer_budget_refused_total",
@@ -65,7 +65,7 @@ export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs =
       }
     }
   }
-  const refreshing = startPeriodicJob({ job: "budget metrics", intervalMs, logger, run: refresh });
+  const refreshing = startPeriodicJob({ job: "budget metrics", intervalMs: INTERVAL_MS, logger, run: refresh });
 
   return {
     onBudgetExceeded: (window: BudgetWindow) => refused.inc({ scope: readWindowId(window.id).scope }),

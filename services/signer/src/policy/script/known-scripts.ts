@@ -16,8 +16,6 @@ export interface KnownScriptsOptions {
   /** Scripts of one sender alone that are remembered: of all senders together, and of each. */
   readonly ownCapacity?: number;
   readonly ownPerSender?: number;
-  /** New scripts of one sender that are read or wait at the same time. */
-  readonly perSender?: number;
 }
 
 /** A sender of scripts is an account, or "explain" for scripts that are only explained. */
@@ -39,6 +37,8 @@ interface Entry {
   readonly sender: string;
 }
 
+/** New scripts of one sender that are read or wait at the same time. */
+const PER_SENDER = 4;
 /** A script may have failed because of the signer itself, such as a killed worker: then it is read again. */
 const RETRY_MS = 60_000;
 
@@ -49,7 +49,7 @@ const RETRY_MS = 60_000;
  * places: no number of new scripts that one account sends makes the signer forget what others use.
  */
 export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
-  const { reader, clock, capacity = 768, ownCapacity = 256, ownPerSender = 8, perSender = 4 } = options;
+  const { reader, clock, capacity = 768, ownCapacity = 256, ownPerSender = 8 } = options;
   const shared = new LRUCache<string, Entry>({ max: capacity });
   const own = new LRUCache<string, Entry>({ max: ownCapacity });
   const learning = new Map<string, Promise<ScriptFacts>>();
@@ -85,7 +85,7 @@ export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
       const begun = learning.get(hash);
       if (begun) return begun;
       const count = waiting.get(sender) ?? 0;
-      if (count >= perSender)
+      if (count >= PER_SENDER)
         throw new AppError("RateLimited", { detail: "too many new scripts", retryAfterSeconds: 1 });
       waiting.set(sender, count + 1);
       const work = read(reader, hash, script, sender).finally(() => {
