@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
-import type { ChainEnd } from "./checkpoint.ts";
+import { type ChainEnd, count, hex32 } from "./checkpoint.ts";
 import { isTree, splitHashes, type Tree } from "./tree.ts";
 
 /** A chain that goes on, with the tree over its records so far. */
@@ -63,8 +63,6 @@ export const archivedLine = ({ sequence, time, sha256, removedAt, by, approvedBy
   `taken out of the database at ${removedAt.toISOString()} by ${by}` +
   `${approvedBy && `, approved by ${approvedBy}`}: ${reason}`;
 
-const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
-const count = z.int().positive();
 const end = [count, hex32, z.iso.datetime()] as const;
 const heads = z.array(z.tuple([z.uuid(), count, hex32, z.string().regex(/^([0-9a-f]{64})+$/)]));
 const removal = [hex32, count, z.iso.datetime(), z.string(), z.string(), z.string()] as const;

@@ -23,11 +23,7 @@ export interface AuditLogOptions {
 }
 
 /** The place of a decision in the log. */
-export interface AuditReceipt {
-  chainId: string;
-  sequence: bigint;
-  hash: string;
-}
+export type AuditReceipt = AuditHead;
 
 export interface AuditLog {
   /**

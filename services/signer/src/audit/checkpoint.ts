@@ -121,8 +121,8 @@ const listRestore = ({ by, reason, databaseSequence, ends }: RestoreStatement) =
 
 export const checkpointHash = (text: string): string => hash("sha256", text);
 
-const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
-const count = z.int().positive();
+export const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
+export const count = z.int().positive();
 const content = [
   count,
   z.iso.datetime(),

@@ -1,3 +1,4 @@
+import { NIL_UUID } from "@countersign/core";
 import type { BuildOptions } from "./build-checkpoint.ts";
 import { type ChainEnd, endedBy, readCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
 import type { CheckpointStore } from "./checkpoint-store.ts";
@@ -5,14 +6,13 @@ import type { CheckpointStore } from "./checkpoint-store.ts";
 /** So many closed chains are compared at once, and so often; then the next ones, and all over again. */
 const CLOSED_PER_LOOK = 1000;
 const CLOSED_LOOK_MS = 60_000;
-const FIRST_CHAIN = "00000000-0000-0000-0000-000000000000";
 
 /** Returns what compares the next closed chains with the checkpoints that closed them, once a minute. */
 export function createClosedComparison(
   store: Pick<CheckpointStore, "closedChains">,
   { signer, alarm }: Pick<BuildOptions, "signer" | "alarm">,
 ): () => Promise<void> {
-  let [comparedAt, comparedTo] = [Number.NEGATIVE_INFINITY, FIRST_CHAIN];
+  let [comparedAt, comparedTo] = [Number.NEGATIVE_INFINITY, NIL_UUID];
   return async () => {
     if (performance.now() - comparedAt < CLOSED_LOOK_MS) return;
     comparedAt = performance.now();
@@ -29,6 +29,6 @@ export function createClosedComparison(
       const isSame = closed?.some((end) => end.chainId === chainId && end.size === size && end.hash === hash);
       if (!isSame) alarm({ chainId }, "a closed chain is not as the checkpoint that closed it says");
     }
-    comparedTo = chains.length < CLOSED_PER_LOOK ? FIRST_CHAIN : chains.at(-1)!.chainId;
+    comparedTo = chains.length < CLOSED_PER_LOOK ? NIL_UUID : chains.at(-1)!.chainId;
   };
 }

@@ -2,7 +2,7 @@ import type { Logger } from "@countersign/core";
 import { type Metrics, startPeriodicJob } from "@countersign/runtime";
 import { Counter, Gauge } from "prom-client";
 import { BUDGET_SCOPES, type BudgetUse, type BudgetWindow, readWindowId } from "./budget.ts";
-import type { BudgetRule } from "./budget-rules.ts";
+import { type BudgetRule, UNITS_PER_FLOW } from "./budget-rules.ts";
 
 export interface BudgetMetricsOptions {
   readonly metrics: Metrics;
@@ -15,7 +15,6 @@ export interface BudgetMetricsOptions {
 
 const LABELS = ["chain", "scope", "whose", "window_seconds", "amount"] as const;
 const INTERVAL_MS = 10_000;
-const UNITS_PER_FLOW = 1e8;
 
 /**
  * Exports how much of the budgets of apps, backends and the service is used, and which scopes refused

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** One FLOW in the chain's smallest units. */
-const UNITS_PER_FLOW = 1e8;
+export const UNITS_PER_FLOW = 1e8;
 /** Converts an amount in FLOW, as files write it, to 10⁻⁸ FLOW. */
 export const flowUnits = (flow: number): number => Math.round(flow * UNITS_PER_FLOW);
 

@@ -2,18 +2,14 @@ import { AppError, type Clock, type Logger } from "@countersign/core";
 import {
   activeKey,
   type DecodedMessage,
-  decodeMessage,
-  envelopeMessage,
-  type FlowTransaction,
-  InvalidMessageError,
   readAddUserKey,
-  TemplateError,
   type TransactionSignature,
   transactionId,
 } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
 import { cadenceAddressOf, chainNamed, requireBelowKeyLimit } from "../accounts/account-on-chain.ts";
+import { coSign, decodePayload, recentHeight } from "../approved-message.ts";
 import type {
   AccountsOnChains,
   KeyAddition,
@@ -46,9 +42,6 @@ export interface SubmitKeyAdditionOptions extends AccountsOnChains {
   readonly logger: Pick<Logger, "warn">;
 }
 
-/** A message with an older reference block could expire on its way: it is not signed; reading renews it. */
-const SUBMIT_BEFORE_BLOCKS = 550n;
-
 /**
  * Adds the service's two signatures to what an approver signed, commits the complete bytes under the
  * attempt's id, and submits them. Repeated, returns what was committed.
@@ -69,7 +62,7 @@ export const submitKeyAddition =
     if (known) return notAbandoned(known, command);
 
     const account = await cadenceAddressOf(accounts, accountId, chainName);
-    const payload = payloadOf(message, account, userKey);
+    const payload = decodePayload(message, isAddition(account, userKey), "not the addition of this key");
     const keys = await chain.accountKeys(account, signal);
     const { publicKey } = approverKey;
     const approver = activeKey(keys, "user", publicKey) ?? activeKey(keys, "recovery", publicKey);
@@ -79,16 +72,11 @@ export const submitKeyAddition =
     }
     requireBelowKeyLimit(keys, maxUserKeys);
     const proposer = keys.find(({ index }) => index === payload.proposalKey.keyId);
-    const referenceHeight = await chain.blockHeight(payload.referenceBlockId, signal);
-    const { height } = await chain.latestBlock(signal);
-    const tooOld = referenceHeight === undefined || height - referenceHeight > SUBMIT_BEFORE_BLOCKS;
-    if (tooOld || proposer?.sequenceNumber !== payload.proposalKey.sequenceNumber) throw new AppError("MessageRenewed");
+    const referenceHeight = await recentHeight(chain, payload.referenceBlockId, signal);
+    if (proposer?.sequenceNumber !== payload.proposalKey.sequenceNumber) throw new AppError("MessageRenewed");
 
     const approved = { address: account, keyId: approver.index, ...command.signature };
-    const server = await signer.signTransaction(chainName, message, call);
-    const signed: FlowTransaction = { ...payload, payloadSignatures: [server, approved], envelopeSignatures: [] };
-    const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
-    const transaction = { ...signed, envelopeSignatures: [paid] };
+    const transaction = await coSign(signer, chainName, { payload, message, approved }, call);
     const committed = await additions.commit(
       {
         attemptId,
@@ -116,18 +104,14 @@ export const submitKeyAddition =
     return ours;
   };
 
-function payloadOf(message: Uint8Array, account: string, userKey: PublicKey): DecodedMessage {
-  try {
-    const decoded = decodeMessage(message);
+const isAddition =
+  (account: string, userKey: PublicKey) =>
+  (decoded: DecodedMessage): boolean => {
     const added = readAddUserKey(decoded);
     const same = added?.algorithm === userKey.algorithm && added.publicKey === userKey.publicKey;
     const own = decoded.authorizers.length === 1 && decoded.authorizers[0] === account;
-    if (decoded.kind === "payload" && same && own && decoded.proposalKey.address === account) return decoded;
-  } catch (error) {
-    if (!(error instanceof InvalidMessageError) && !(error instanceof TemplateError)) throw error;
-  }
-  throw new AppError("InvalidMessage", { detail: "not the addition of this key" });
-}
+    return same && own && decoded.proposalKey.address === account;
+  };
 
 function notAbandoned(addition: KeyAddition, { accountId }: SubmitKeyAdditionCommand): KeyAddition {
   if (addition.accountId !== accountId || addition.state === "abandoned") throw new AppError("TwoFactorAuthNotPending");

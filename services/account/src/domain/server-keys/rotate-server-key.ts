@@ -1,19 +1,9 @@
 import { AppError, type Clock, type Logger } from "@countersign/core";
-import {
-  activeKey,
-  type DecodedMessage,
-  decodeMessage,
-  envelopeMessage,
-  type FlowTransaction,
-  InvalidMessageError,
-  payloadMessage,
-  readKeyChange,
-  TemplateError,
-  transactionId,
-} from "@countersign/flow";
+import { activeKey, type DecodedMessage, payloadMessage, readKeyChange, transactionId } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
 import { cadenceAddressOf, chainNamed, serverKeyOf } from "../accounts/account-on-chain.ts";
+import { coSign, decodePayload, recentHeight } from "../approved-message.ts";
 import type { OnBehalfOf } from "../key-additions/key-addition.ts";
 import type { ApproverSignature } from "../key-additions/submit-key-addition.ts";
 import {
@@ -40,9 +30,6 @@ export interface RotateServerKeyOptions extends RotationOptions {
   readonly clock: Clock;
   readonly logger: Pick<Logger, "warn">;
 }
-
-/** A message with an older reference block could expire on its way: it is not signed; reading renews it. */
-const SUBMIT_BEFORE_BLOCKS = 550n;
 
 /**
  * Adds the service's two signatures to what a device signed, commits the complete bytes, and submits them.
@@ -78,7 +65,7 @@ const rotateOnce =
     const { accountId, chainName, message, userKey, signature } = command;
     const chain = chainNamed(chains, chainName);
     const address = await cadenceAddressOf(accounts, accountId, chainName);
-    const decoded = rotationOf(message);
+    const { referenceBlockId } = decodePayload(message, isRotation, "not a rotation of a server key");
     const before = await rotations.newest(accountId, chainName);
     const same = ifOf(message, before);
     if (same) return same;
@@ -93,22 +80,13 @@ const rotateOnce =
       throw new AppError("InvalidSignature");
     }
     const { index: keyId, sequenceNumber } = serverKeyOf(keys);
-    const { referenceBlockId } = decoded;
     const proposalKey = { address, keyId, sequenceNumber };
     const payload = rotationPayload(wanted, { referenceBlockId, proposalKey, payer: chain.paymaster });
-    const referenceHeight = await chain.blockHeight(referenceBlockId, signal);
-    const { height } = await chain.latestBlock(signal);
-    const tooOld = referenceHeight === undefined || height - referenceHeight > SUBMIT_BEFORE_BLOCKS;
-    if (tooOld || !Buffer.from(payloadMessage(payload)).equals(message)) throw new AppError("MessageRenewed");
+    const referenceHeight = await recentHeight(chain, referenceBlockId, signal);
+    if (!Buffer.from(payloadMessage(payload)).equals(message)) throw new AppError("MessageRenewed");
 
-    const server = await signer.signTransaction(chainName, message, call);
-    const signed: FlowTransaction = {
-      ...payload,
-      payloadSignatures: [server, { address, keyId: user.index, ...signature }],
-      envelopeSignatures: [],
-    };
-    const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
-    const transaction = { ...signed, envelopeSignatures: [paid] };
+    const approved = { address, keyId: user.index, ...signature };
+    const transaction = await coSign(signer, chainName, { payload, message, approved }, call);
     const { version, newKey } = wanted;
     const ours = await rotations.commit(
       {
@@ -135,13 +113,4 @@ const rotateOnce =
     return ours;
   };
 
-/** Decodes a rotation. Errors: InvalidMessage where it is none. */
-function rotationOf(message: Uint8Array): DecodedMessage {
-  try {
-    const decoded = decodeMessage(message);
-    if (decoded.kind === "payload" && readKeyChange(decoded)?.template === "rotate-server-key") return decoded;
-  } catch (error) {
-    if (!(error instanceof InvalidMessageError) && !(error instanceof TemplateError)) throw error;
-  }
-  throw new AppError("InvalidMessage", { detail: "not a rotation of a server key" });
-}
+const isRotation = (decoded: DecodedMessage): boolean => readKeyChange(decoded)?.template === "rotate-server-key";
