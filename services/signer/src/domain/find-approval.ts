@@ -6,7 +6,6 @@ import { deviceSignatures } from "../policy/paymaster-rules.ts";
 import { refusal } from "../policy/refusal.ts";
 import type { RequestFacts } from "../policy/request-facts.ts";
 import { addedUserKey, sameHolder } from "../policy/template.ts";
-import { findAdded } from "../policy/user-keys.ts";
 import { findSigner } from "./find-signer.ts";
 import type { FactSources } from "./load-facts.ts";
 
@@ -41,7 +40,7 @@ export async function findApproval(
       : [{ key: token.accountKey, isRecoveryKey: token.scope === "recover" }];
   const { key, isRecoveryKey } = await requireSigner(facts, candidates, relyingParties);
   if (!addedUserKey(template)) return { isRecoveryKey, approverSince: undefined };
-  const approver = findAdded(await sources.addedKeys.of(account), key.publicKey);
+  const approver = await sources.addedKeys.find(account, key.publicKey);
   return { isRecoveryKey, approverSince: approver?.signedAt };
 }
 

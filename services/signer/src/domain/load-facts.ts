@@ -10,7 +10,7 @@ import type { RequestFacts, ServiceKeys } from "../policy/request-facts.ts";
 import { hasSigned } from "../policy/signatures.ts";
 import { readTemplate, revokesAnotherKey, type Template } from "../policy/template.ts";
 import type { TimeLockPolicy } from "../policy/time-lock.ts";
-import { ageOfKey, findAdded } from "../policy/user-keys.ts";
+import { ageOfKey } from "../policy/user-keys.ts";
 import type { UserMessageFacts } from "../policy/user-message-rules.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import { findSigner } from "./find-signer.ts";
@@ -92,7 +92,7 @@ export async function loadUserMessageFacts(
   if (chainName !== "") sources.chain(chainName);
   const account = await loadAccount(sources, token.accountId, [address], chainName);
   const blockedKeys = await sources.blockedKeys(account.accountId);
-  const added = findAdded(await sources.addedKeys.of(account), token.accountKey.publicKey);
+  const added = await sources.addedKeys.find(account, token.accountKey.publicKey);
   return { token, account, blockedKeys, added };
 }
 
@@ -126,7 +126,7 @@ export async function loadHistory(
     newKey !== undefined && revokedKeys.has(account, newKey.publicKey),
     mayBeByRecoveryKey && recoveryKeys.of(account).then((keys) => someKeySigned(message, keys)),
     revokesAnotherKey(template, token.accountKey)
-      ? addedKeys.of(account).then((keys) => ageOfKey(findAdded(keys, token.accountKey.publicKey), now))
+      ? addedKeys.find(account, token.accountKey.publicKey).then((added) => ageOfKey(added, now))
       : undefined,
   ]);
   const history = { laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, accountKeyAgeMs };

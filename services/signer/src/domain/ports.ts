@@ -58,6 +58,8 @@ export interface SignedCreations {
  */
 export interface AddedKeys {
   of(account: AccountOnChain): Promise<AddedKey[]>;
+  /** Reads one row, however many the account has. `publicKey`: 128 hex digits. */
+  find(account: AccountOnChain, publicKey: string): Promise<AddedKey | undefined>;
 }
 
 /**

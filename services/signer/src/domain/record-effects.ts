@@ -14,7 +14,9 @@ function refusalOf(effect: Effect) {
       return refusal("TooManyOpenTemplates", detail);
     }
     case "device-approved-key": {
-      const detail = `devices have approved ${effect.limit} user keys: revoke those that are not used`;
+      const detail =
+        `devices have approved ${effect.limit} user keys, or ${effect.recentLimit} in a day: ` +
+        "revoke those that are not used, or wait";
       return refusal("TooManyOpenTemplates", detail);
     }
     case "sequence-number": {

@@ -2,7 +2,7 @@ import { decodeMessage, envelopeMessage, payloadMessage } from "@countersign/flo
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
-import { MAX_DEVICE_APPROVED_KEYS, MAX_RECOVERY_KEYS } from "../policy/effects.ts";
+import { MAX_DEVICE_APPROVED_KEYS, MAX_DEVICE_APPROVED_KEYS_PER_DAY, MAX_RECOVERY_KEYS } from "../policy/effects.ts";
 import { addKey, changeOf, envelopeBy, revokeKey, sessionOf } from "../testing/key-history-fixture.ts";
 import {
   account,
@@ -82,6 +82,18 @@ describe("the keys that may approve an ephemeral token's addition", () => {
 
     // The owner revokes one of them.
     await revokeKey(added.at(-1)!.key, device);
+    await addKey(key().publicKey);
+  });
+
+  it("are few in a day, also where each is revoked: their rows stay", async () => {
+    let signed = 0;
+    for (let i = 0; i <= MAX_DEVICE_APPROVED_KEYS_PER_DAY; i++) {
+      const next = key().publicKey;
+      if ((await refusalOf(addKey(next))) === "signed") signed += 1;
+      await revokeKey(next, device);
+    }
+    expect(signed).toBe(MAX_DEVICE_APPROVED_KEYS_PER_DAY);
+    clock.advance(24 * HOUR);
     await addKey(key().publicKey);
   });
 

@@ -31,6 +31,17 @@ export interface RecoveryKeySlot {
   readonly countedSince: Date;
 }
 
+/** A condition: devices have approved fewer other keys. Nothing is written. */
+export interface DeviceApprovedKey {
+  /** 128 hex digits. */
+  readonly publicKey: string;
+  /** Unrevoked keys, this one included. */
+  readonly limit: number;
+  /** Keys that were first signed for after `recentSince`, this one included, also if they are revoked. */
+  readonly recentLimit: number;
+  readonly recentSince: Date;
+}
+
 /** A sequence number of the server key for which a template is signed. */
 export interface SequenceNumberUse {
   readonly number: bigint;
@@ -54,8 +65,7 @@ export type Effect =
   /** `publicKey`: 128 hex digits. */
   | { readonly kind: "revocation"; readonly publicKey: string }
   | ({ readonly kind: "sequence-number" } & SequenceNumberUse)
-  /** Nothing is written: devices have approved fewer than `limit` other unrevoked keys. */
-  | { readonly kind: "device-approved-key"; readonly publicKey: string; readonly limit: number }
+  | ({ readonly kind: "device-approved-key" } & DeviceApprovedKey)
   | ({ readonly kind: "key-addition" } & KeyAddition)
   | {
       readonly kind: "ephemeral-use";
@@ -65,6 +75,12 @@ export type Effect =
     }
   /** `version`: of the server key that the rotation brings. */
   | { readonly kind: "rotation"; readonly version: number };
+
+/** Returns whether one more key fits beside the counted others. */
+export const isWithinLimits = (
+  others: { readonly unrevoked: number; readonly recent: number },
+  { limit, recentLimit }: DeviceApprovedKey,
+): boolean => others.unrevoked < limit && others.recent < recentLimit;
 
 /** Uses of an ephemeral token for each operation: one, a renewed message, and a lost answer. */
 const MAX_EPHEMERAL_USES = 3;
@@ -90,6 +106,11 @@ const REVOKED_RECOVERY_KEY_COUNTS_MS = 7 * 24 * 3_600_000;
  * one after the other, after a time lock each, and bring an owner back.
  */
 export const MAX_DEVICE_APPROVED_KEYS = 64;
+/**
+ * The same for a day, revoked ones included: rows of keys are never deleted, and each addition counts them.
+ */
+export const MAX_DEVICE_APPROVED_KEYS_PER_DAY = 256;
+const DAY_MS = 24 * 3_600_000;
 
 /**
  * Returns the end of a freeze, plus the time for which a replica may have signed without having received it,
@@ -117,10 +138,12 @@ function keyEffects({ template }: RequestFacts, now: Date): Effect[] {
   ];
 }
 
-const deviceApprovedKey = ({ publicKey }: PublicKey): Effect => ({
+const deviceApprovedKey = ({ publicKey }: PublicKey, now: Date): Effect => ({
   kind: "device-approved-key",
   publicKey,
   limit: MAX_DEVICE_APPROVED_KEYS,
+  recentLimit: MAX_DEVICE_APPROVED_KEYS_PER_DAY,
+  recentSince: new Date(now.getTime() - DAY_MS),
 });
 
 /** Returns the use of an ephemeral token, whose session is the two-factor request that it was issued for. */
@@ -163,7 +186,7 @@ export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now:
   const renewableSince = openSince(facts, now);
   return [
     ...keyEffects(facts, now),
-    ...(key && !isRecoveryKey ? [deviceApprovedKey(key)] : []),
+    ...(key && !isRecoveryKey ? [deviceApprovedKey(key, now)] : []),
     ...(key ? [{ kind: "key-addition", key, source, renewableSince, approverSince } as const] : []),
     ...ephemeralUse(facts, "paymaster"),
   ];

@@ -29,8 +29,12 @@ it("an addition that one replica records is known to the other, for its account 
   expect(await other.of(account)).toEqual([row]);
   expect(await other.of({ ...account, chainName: "elsewhere" })).toEqual([]);
   expect(await other.of(newAccount())).toEqual([]);
+  await one.record(account, { key: newKey(), ...adding(0) }, at(-1));
+  const negated = key.publicKey.slice(0, 64) + newKey().publicKey.slice(64);
+  for (const publicKey of [key.publicKey, negated]) expect(await other.find(account, publicKey)).toEqual(row);
+  expect(await other.find(account, newKey().publicKey)).toBeUndefined();
   await prismaRevokedKeys(prisma).record(account, key.publicKey, at(1));
-  expect(await other.of(account)).toEqual([{ ...row, revoked: true }]);
+  expect(await other.find(account, key.publicKey)).toEqual({ ...row, revoked: true });
 });
 
 it("is renewed while it may still run, and later only by what is older than it", async () => {

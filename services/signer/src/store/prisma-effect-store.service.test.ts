@@ -168,8 +168,9 @@ it("of racing additions that devices approve the limit lets so many through; a r
   const stores = replicas.map((replica) => prismaEffectStore(replica, bindings));
   const add = (added: PublicKey, i: number, source: "device" | "recovery" = "device") => {
     const times = { renewableSince: new Date(0), approverSince: undefined };
+    const recent = { recentLimit: 6, recentSince: new Date(clock.now().getTime() - 1000) };
     const addition: Effect = { kind: "key-addition", key: added, source, ...times };
-    const counted: Effect = { kind: "device-approved-key", publicKey: added.publicKey, limit: 4 };
+    const counted: Effect = { kind: "device-approved-key", publicKey: added.publicKey, limit: 4, ...recent };
     return stores[i % 2]!.record(account, source === "device" ? [counted, addition] : [addition], clock.now());
   };
   const refused = await Promise.all(Array.from({ length: 12 }, (_, i) => add(key(), i)));
@@ -182,4 +183,17 @@ it("of racing additions that devices approve the limit lets so many through; a r
   await stores[0]!.record(account, [{ kind: "revocation", publicKey: known!.key.publicKey }], clock.now());
   expect(await add(key(), 1)).toBeUndefined();
   expect(await add(key(), 0)).toMatchObject({ kind: "device-approved-key" });
+  // Six in a second, however many of them are revoked.
+  const revoke = async () => {
+    const [next] = (await prismaAddedKeys(prisma).of(account)).filter(
+      ({ source, revoked }) => source === "device" && !revoked,
+    );
+    await stores[0]!.record(account, [{ kind: "revocation", publicKey: next!.key.publicKey }], clock.now());
+  };
+  await revoke();
+  expect(await add(key(), 1)).toBeUndefined();
+  await revoke();
+  expect(await add(key(), 1)).toMatchObject({ kind: "device-approved-key" });
+  clock.advance(2000);
+  expect(await add(key(), 1)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { lockAccount, queriesIn } from "@countersign/postgres";
 import type { EffectStore } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
-import type { Effect } from "../policy/effects.ts";
+import { type Effect, isWithinLimits } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import type { KnownBindings } from "./known-bindings.ts";
 import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
@@ -50,7 +50,7 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
     case "sequence-number":
       return recordSequenceNumber(tx, account, effect, now);
     case "device-approved-key":
-      return (await countOtherDeviceApprovedKeys(tx, account, effect.publicKey)) < effect.limit;
+      return isWithinLimits(await countOtherDeviceApprovedKeys(tx, account, effect), effect);
     case "key-addition":
       return prismaAddedKeys(tx).record(account, effect, now);
     case "ephemeral-use":

@@ -1,9 +1,9 @@
 import type { PublicKey } from "@countersign/keys";
 import { queriesIn, sqlFile } from "@countersign/postgres";
 import type { AccountOnChain, AddedKeys } from "../domain/ports.ts";
-import type { KeyAddition, RecoveryKeySlot } from "../policy/effects.ts";
+import type { DeviceApprovedKey, KeyAddition, RecoveryKeySlot } from "../policy/effects.ts";
 import type { KeySource } from "../policy/user-keys.ts";
-import type { Prisma } from "./generated/client.ts";
+import { Prisma } from "./generated/client.ts";
 
 /** Returns the x of a key: a key and its negation have one holder, and one x. */
 export const xOf = (publicKey: string): string => publicKey.slice(0, 64);
@@ -15,6 +15,21 @@ interface Row {
   firstSignedAt: Date;
   signedAt: Date;
   revoked: boolean;
+}
+
+/** Reads the account's user keys, or the one with this x. */
+async function readAdded(
+  prisma: Pick<Prisma.TransactionClient, "$queryRaw">,
+  { accountId, chainName }: AccountOnChain,
+  x?: string,
+): ReturnType<AddedKeys["of"]> {
+  const rows = await prisma.$queryRaw<Row[]>`
+    SELECT k.public_key AS "publicKey", k.algorithm, k.source, k.first_signed_at AS "firstSignedAt",
+      k.signed_at AS "signedAt", r.key_x IS NOT NULL AS revoked
+    FROM added_key k LEFT JOIN revoked_key r USING (account_id, chain_name, key_x)
+    WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName}
+      ${x === undefined ? Prisma.empty : Prisma.sql`AND k.key_x = ${x}`} ORDER BY k.first_signed_at`;
+  return rows.map(({ publicKey, algorithm, ...row }) => ({ ...row, key: { publicKey, algorithm } }));
 }
 
 const recordStatement = sqlFile(new URL("../../sql/record-added-key.sql", import.meta.url));
@@ -47,14 +62,10 @@ export const prismaAddedKeys = (
     return recorded === 1;
   },
 
-  async of({ accountId, chainName }: AccountOnChain): ReturnType<AddedKeys["of"]> {
-    const rows = await prisma.$queryRaw<Row[]>`
-      SELECT k.public_key AS "publicKey", k.algorithm, k.source, k.first_signed_at AS "firstSignedAt",
-        k.signed_at AS "signedAt", r.key_x IS NOT NULL AS revoked
-      FROM added_key k LEFT JOIN revoked_key r USING (account_id, chain_name, key_x)
-      WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName} ORDER BY k.first_signed_at`;
-    return rows.map(({ publicKey, algorithm, ...row }) => ({ ...row, key: { publicKey, algorithm } }));
-  },
+  of: (account: AccountOnChain): ReturnType<AddedKeys["of"]> => readAdded(prisma, account),
+
+  find: async (account: AccountOnChain, publicKey: string): ReturnType<AddedKeys["find"]> =>
+    (await readAdded(prisma, account, xOf(publicKey)))[0],
 });
 
 /**
@@ -69,18 +80,22 @@ export const prismaRevokedKeys = (prisma: Pick<Prisma.TransactionClient, "revoke
     (await prisma.revokedKey.count({ where: { accountId, chainName, keyX: xOf(publicKey) } })) > 0,
 });
 
-/** Counts the account's other user keys that a device approved and whose revocation was not signed. */
+/**
+ * Counts the account's other user keys that a device approved: those whose revocation was not signed, and the
+ * recent ones.
+ */
 export async function countOtherDeviceApprovedKeys(
   tx: Pick<Prisma.TransactionClient, "$queryRaw">,
   { accountId, chainName }: AccountOnChain,
-  publicKey: string,
-): Promise<number> {
-  const [row] = await tx.$queryRaw<[{ count: number }]>`
-    SELECT count(*)::int AS count
+  { publicKey, recentSince }: DeviceApprovedKey,
+): Promise<{ unrevoked: number; recent: number }> {
+  const [row] = await tx.$queryRaw<[{ unrevoked: number; recent: number }]>`
+    SELECT count(*) FILTER (WHERE r.key_x IS NULL)::int AS unrevoked,
+      count(*) FILTER (WHERE k.first_signed_at > ${recentSince})::int AS recent
     FROM added_key k LEFT JOIN revoked_key r USING (account_id, chain_name, key_x)
     WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName}
-      AND k.source = 'device' AND k.key_x <> ${xOf(publicKey)} AND r.key_x IS NULL`;
-  return row.count;
+      AND k.source = 'device' AND k.key_x <> ${xOf(publicKey)}`;
+  return row;
 }
 
 /** Counts the account's other recovery keys that are not revoked, or were signed for after `countedSince`. */

@@ -1,12 +1,14 @@
 import type { PublicKey } from "@countersign/keys";
 import type { AccountOnChain, RevokedKeys } from "../domain/ports.ts";
-import type { KeyAddition } from "../policy/effects.ts";
+import type { DeviceApprovedKey, KeyAddition } from "../policy/effects.ts";
 import { sameHolder } from "../policy/template.ts";
 import { type AddedKey, findAdded } from "../policy/user-keys.ts";
 
 /** User keys of one account in memory. */
 export function memoryAddedKeys(revokedKeys: RevokedKeys) {
   let rows: AddedKey[] = [];
+  const of = (account: AccountOnChain): Promise<AddedKey[]> =>
+    Promise.all(rows.map(async (row) => ({ ...row, revoked: await revokedKeys.has(account, row.key.publicKey) })));
   return {
     clear: () => {
       rows = [];
@@ -32,12 +34,13 @@ export function memoryAddedKeys(revokedKeys: RevokedKeys) {
       rows = rows.map((row) => (row === known ? changed : row));
       return true;
     },
-    async countOthersOfDevices(account: AccountOnChain, publicKey: string) {
+    async countOthersOfDevices(account: AccountOnChain, { publicKey, recentSince }: DeviceApprovedKey) {
       const others = rows.filter(({ key, source }) => source === "device" && !sameHolder(key.publicKey, publicKey));
       const revoked = await Promise.all(others.map(({ key }) => revokedKeys.has(account, key.publicKey)));
-      return revoked.filter((isRevoked) => !isRevoked).length;
+      const recent = others.filter(({ firstSignedAt }) => firstSignedAt > recentSince).length;
+      return { unrevoked: revoked.filter((isRevoked) => !isRevoked).length, recent };
     },
-    of: (account: AccountOnChain): Promise<AddedKey[]> =>
-      Promise.all(rows.map(async (row) => ({ ...row, revoked: await revokedKeys.has(account, row.key.publicKey) }))),
+    of,
+    find: async (account: AccountOnChain, publicKey: string) => findAdded(await of(account), publicKey),
   };
 }

@@ -1,7 +1,14 @@
 import type { PublicKey } from "@countersign/keys";
 import type { EffectStore, RevokedKeys } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
-import type { Effect, KeyAddition, RecoveryKeySlot, SequenceNumberUse } from "../policy/effects.ts";
+import {
+  type DeviceApprovedKey,
+  type Effect,
+  isWithinLimits,
+  type KeyAddition,
+  type RecoveryKeySlot,
+  type SequenceNumberUse,
+} from "../policy/effects.ts";
 
 type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;
 
@@ -15,7 +22,10 @@ export interface MemoryStores {
   readonly signedTemplates: { record(account: Binding, use: SequenceNumberUse, now: Date): Promise<boolean> };
   readonly addedKeys: {
     record(account: Binding, addition: KeyAddition, now: Date): Promise<boolean>;
-    countOthersOfDevices(account: Binding, publicKey: string): Promise<number>;
+    countOthersOfDevices(
+      account: Binding,
+      key: DeviceApprovedKey,
+    ): Promise<{ readonly unrevoked: number; readonly recent: number }>;
   };
   readonly ephemeralUses: { use(use: EphemeralUse): Promise<boolean> };
   readonly rotations: { begin(version: number): void };
@@ -37,7 +47,7 @@ export function memoryEffects(stores: MemoryStores): EffectStore {
       case "sequence-number":
         return stores.signedTemplates.record(account, effect, now);
       case "device-approved-key":
-        return (await stores.addedKeys.countOthersOfDevices(account, effect.publicKey)) < effect.limit;
+        return isWithinLimits(await stores.addedKeys.countOthersOfDevices(account, effect), effect);
       case "key-addition":
         return stores.addedKeys.record(account, effect, now);
       case "ephemeral-use":
