@@ -29,7 +29,7 @@ windows AS (
     chain_name text, budget text, ends_at timestamptz, most_count bigint, most_computation bigint, most_fees bigint)),
 -- A reservation that is renewed keeps, only for `charged` below, the budgets that held it before
 -- (previous_budgets) and by how much it grew (added_*): those budgets are charged the difference, others all
--- of it.
+-- of it, and those that it leaves get back what they held: every budget of a reservation holds its amounts.
 reserved AS (
   INSERT INTO budget_reservation AS r (chain_name, proposal, reference_block, count, computation, fees, budgets,
     added_count, added_computation, added_fees)
@@ -50,17 +50,29 @@ reserved AS (
     OR EXCLUDED.count > r.count OR EXCLUDED.computation > r.computation OR EXCLUDED.fees > r.fees
   RETURNING chain_name, count, computation, fees, budgets, previous_budgets, added_count, added_computation, added_fees),
 charged AS (
-  SELECT r.chain_name, b.budget,
-    sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_count ELSE r.count END)::bigint AS count,
-    sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_computation ELSE r.computation END)::bigint AS computation,
-    sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_fees ELSE r.fees END)::bigint AS fees
-  FROM reserved r CROSS JOIN LATERAL unnest(r.budgets) AS b(budget)
-  WHERE r.fees > 0 OR b.budget NOT LIKE 'open/%'
-  GROUP BY r.chain_name, b.budget),
+  SELECT c.chain_name, c.budget,
+    sum(c.count)::bigint AS count, sum(c.computation)::bigint AS computation, sum(c.fees)::bigint AS fees
+  FROM (
+    SELECT r.chain_name, b.budget,
+      CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_count ELSE r.count END AS count,
+      CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_computation ELSE r.computation END AS computation,
+      CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_fees ELSE r.fees END AS fees
+    FROM reserved r CROSS JOIN LATERAL unnest(r.budgets) AS b(budget)
+    WHERE r.fees > 0 OR b.budget NOT LIKE 'open/%'
+    UNION ALL
+    SELECT r.chain_name, b.budget, r.added_count - r.count, r.added_computation - r.computation, r.added_fees - r.fees
+    FROM reserved r CROSS JOIN LATERAL unnest(r.previous_budgets) AS b(budget)
+    WHERE b.budget <> ALL (r.budgets)) AS c
+  GROUP BY c.chain_name, c.budget),
+-- A window that is only given back has a row already, unless it was deleted.
+ending AS (
+  SELECT c.*, coalesce(w.ends_at, (
+    SELECT u.ends_at FROM budget_usage u WHERE u.chain_name = c.chain_name AND u.budget = c.budget)) AS ends_at
+  FROM charged c LEFT JOIN windows w USING (chain_name, budget)),
 used AS (
   INSERT INTO budget_usage AS u (chain_name, budget, ends_at, count, computation, fees)
-  SELECT c.chain_name, c.budget, w.ends_at, c.count, c.computation, c.fees
-  FROM charged c JOIN windows w USING (chain_name, budget) ORDER BY c.chain_name, c.budget
+  SELECT chain_name, budget, ends_at, count, computation, fees
+  FROM ending WHERE ends_at IS NOT NULL ORDER BY chain_name, budget
   ON CONFLICT (chain_name, budget) DO UPDATE SET
     count = u.count + EXCLUDED.count, computation = u.computation + EXCLUDED.computation, fees = u.fees + EXCLUDED.fees
   RETURNING chain_name, budget, count, computation, fees),

@@ -33,7 +33,7 @@ const minus = (a: Amounts, b: Amounts): Amounts => ({
  * reservation that is new, or has another reference block, counts in full in windows that do not hold it yet;
  * a larger one counts by its growth in windows that do; an equal one counts nothing. A settled reservation
  * with another block or a larger amount counts as new: that the transaction executed is only the account
- * service's report.
+ * service's report. Windows that a reservation leaves get it back there, which counts from the next batch on.
  */
 export function findOverBudget(
   reservations: readonly Reservation[],

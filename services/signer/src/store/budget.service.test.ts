@@ -137,9 +137,32 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     expect(await usedOf(accountId), "the same message").toHaveLength(1);
     await log.append(entry(accountId), { ...first, windows, referenceBlock: "block 2" });
     const whole = { count: 1, computation: 999, fees: FEES };
-    expect(await usedOf(accountId)).toEqual([whole, whole]);
+    expect(await usedOf(accountId)).toEqual([{ count: 0, computation: 0, fees: 0 }, whole]);
     const day = await prisma.budgetReservation.findFirstOrThrow({ where: { proposal: first.proposal } });
     expect(day).toMatchObject({ referenceBlock: "block 2", addedCount: 0, budgets: windows.map(({ id }) => id) });
+  });
+
+  it("a transaction that is signed for two apps in turn is in the budget of one of them", async () => {
+    const accountId = uuidv7(clock);
+    const rule = [{ windowSeconds: 3600, count: undefined, computation: undefined, fees: undefined }];
+    const apps = ["first", "second"].map((app) => `${app}-${accountId}`);
+    const first = reservation(accountId);
+    const logs = databases.map(newLog);
+    for (let i = 0; i < 8; i++) {
+      const windows = [...windowsAt("app", apps[i % 2]!, rule, clock.now()), first.windows[0]!];
+      const fees = FEES + Math.floor(i / 4);
+      const amounts = { count: 1, computation: 999, fees };
+      await logs[i % 2]!.append(entry(accountId), { ...first, amounts, windows, referenceBlock: `block ${i}` });
+    }
+    const rows = await prisma.budgetUsage.findMany({
+      where: { budget: { contains: accountId } },
+      orderBy: { budget: "asc" },
+    });
+    expect(rows.map(({ count, computation, fees }) => [count, computation, fees].map(Number))).toEqual([
+      [1, 999, FEES + 1],
+      [0, 0, 0],
+      [1, 999, FEES + 1],
+    ]);
   });
 
   it("accounts that are created end at the budget of creations, on all replicas, however they are spread over transactions", async () => {
