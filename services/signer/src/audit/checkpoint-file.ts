@@ -36,7 +36,7 @@ export function parseSignedLine(source: string): SignedCheckpoint | undefined {
 const READ_CHUNK_BYTES = 65_536;
 const NEWLINE_BYTE = 10;
 
-/** Returns the last whole line, and where it ends: a crash may have left part of another behind it. */
+/** Returns the last whole line, and where it ends. */
 function lastLine(descriptor: number): { text: string; end: number } {
   const { size } = fstatSync(descriptor);
   let tail = Buffer.alloc(0);
@@ -55,6 +55,13 @@ function lastLine(descriptor: number): { text: string; end: number } {
   return { text: "", end: 0 };
 }
 
+/** Cuts off the part of a line that a crash or a full disk has left. Returns the last whole line. */
+function cutPart(descriptor: number): string {
+  const { text, end } = lastLine(descriptor);
+  ftruncateSync(descriptor, end);
+  return text;
+}
+
 /**
  * Opens or creates the file and its directory; only one process writes it. Errors: Error where the last line
  * is no checkpoint.
@@ -64,8 +71,7 @@ export function openCheckpointFile(path: string): CheckpointFile {
   const descriptor = openSync(path, "a+", 0o640);
   let last = { sequence: 0, hash: FIRST_PREVIOUS_HASH };
   try {
-    const { text, end } = lastLine(descriptor);
-    ftruncateSync(descriptor, end);
+    const text = cutPart(descriptor);
     fsyncSync(descriptor);
     if (text !== "") {
       const signed = parseSignedLine(text);
@@ -91,8 +97,9 @@ export function openCheckpointFile(path: string): CheckpointFile {
         }
         end = { sequence: checkpoint.sequence, hash: checkpointHash(text) };
       }
-      const file = await open(path, "a", 0o640);
+      const file = await open(path, "a+", 0o640);
       try {
+        cutPart(file.fd);
         await file.writeFile(checkpoints.map((each) => `${checkpointLine(each)}\n`).join(""));
         await file.sync();
       } finally {
