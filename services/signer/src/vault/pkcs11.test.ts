@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publicKeyOf, verifySignature } from "@countersign/keys/node";
 import { findSoftHsm } from "@countersign/local-stack/test-programs.ts";
+import koffi from "koffi";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KeyHolder } from "./key-holder.ts";
 import { createKeystoreVault } from "./keystore-vault.ts";
@@ -20,6 +21,16 @@ const keys = {
   creator: generateKeyPairSync("ec", { namedCurve: "prime256v1" }),
   secp: generateKeyPairSync("ec", { namedCurve: "secp384r1" }),
 };
+
+/** Ends all sessions with all tokens, and the login with them. */
+function endSessions(path: string): void {
+  const library = koffi.load(path);
+  const [slots, count] = [Buffer.alloc(8 * 8), Buffer.alloc(8)];
+  count.writeBigUInt64LE(8n);
+  library.func("ulong C_GetSlotList(uchar present, void *slots, void *count)")(1, slots, count);
+  for (let i = 0; i < Number(count.readBigUInt64LE()); i++)
+    library.func("ulong C_CloseAllSessions(ulong slot)")(slots.readBigUInt64LE(8 * i));
+}
 
 // `npm test` installs SoftHSM where it may; in CI it must be there.
 describe.skipIf(module === undefined)("a token behind PKCS #11", () => {
@@ -66,6 +77,16 @@ describe.skipIf(module === undefined)("a token behind PKCS #11", () => {
     const message = Buffer.from("a message");
     const signature = await vault.sign({ role: "paymaster", chainName, version: 1 }, message);
     expect(verifySignature(publicKeyOf(keys.paymaster.publicKey), message, signature, "sha3-256")).toBe(true);
+  });
+
+  it("signs again after the device was restarted, which ends all sessions", async () => {
+    const message = randomBytes(100);
+    const sign = () => holder.signDigest("creator", hash("sha3-256", message, "buffer"));
+    await sign();
+    endSessions(module!);
+    // The requests that find the session ended fail; the next one opens another.
+    await expect(sign()).rejects.toMatchObject({ reason: "Unavailable" });
+    expect(verifySignature(publicKeyOf(keys.creator.publicKey), message, await sign(), "sha3-256")).toBe(true);
   });
 
   it("says what is missing, and never the PIN", async () => {

@@ -7,6 +7,8 @@ import { holderUnavailable, type KeyHolder, KeyHolderError } from "./key-holder.
 const CKR_OK = 0n;
 const CKR_ALREADY_INITIALIZED = 0x191n;
 const CKR_USER_ALREADY_LOGGED_IN = 0x100n;
+/** CKR_PIN_INCORRECT, _INVALID, _LEN_RANGE, _EXPIRED, _LOCKED. */
+const CKR_PIN = [0xa0n, 0xa1n, 0xa2n, 0xa3n, 0xa4n];
 const CKF_SERIAL_SESSION = 4n;
 const CKU_USER = 1n;
 const CKO_PUBLIC_KEY = 2n;
@@ -73,16 +75,13 @@ function check(name: string, code: number | bigint, ...accepted: readonly bigint
 /**
  * Opens an HSM or similar device behind PKCS #11: EC keys on P-256 named by their label, private and public
  * part alike. CKM_ECDSA signs a digest of any hash, so that the device need not support SHA3-256. One
- * session; signatures are made one after another on a thread of their own. Errors: KeyHolderError.
+ * session, opened again after a failure; signatures are made one after another on a thread of their own.
+ * Errors: KeyHolderError.
  */
 export async function openPkcs11({ module, tokenLabel, pin }: Pkcs11Options): Promise<KeyHolder> {
   const api = load(module);
   check("C_Initialize", api.initialize(null), CKR_ALREADY_INITIALIZED);
-  const session = openSession(api, tokenLabel);
-  const secret = Buffer.from(pin);
-  check("C_Login", api.login(session, CKU_USER, secret, secret.length), CKR_USER_ALREADY_LOGGED_IN);
-  secret.fill(0);
-
+  let session = logIn(api, tokenLabel, pin);
   const objects = new Map<string, bigint>();
   const findOne = (objectClass: bigint, label: string): bigint => {
     const cached = objects.get(`${objectClass} ${label}`);
@@ -107,9 +106,28 @@ export async function openPkcs11({ module, tokenLabel, pin }: Pkcs11Options): Pr
     return value.subarray(0, Number(asked.readBigUInt64LE(16)));
   };
 
+  /** The device was away, or has failed: after a restart it knows neither sessions nor handles of before. */
+  let isLost = false;
+  let refusedPin: PinRefusedError | undefined;
+  function reopenLost(): void {
+    if (refusedPin) throw refusedPin;
+    if (!isLost) return;
+    api.closeSession(session);
+    objects.clear();
+    try {
+      session = logIn(api, tokenLabel, pin);
+    } catch (error) {
+      // Tried again and again, a PIN that was changed locks the token.
+      if (error instanceof PinRefusedError) refusedPin = error;
+      throw error;
+    }
+    isLost = false;
+  }
+
   // C_SignInit and C_Sign belong together: one session does one at a time.
   let last: Promise<unknown> = Promise.resolve();
   async function signNow(label: string, digest: Uint8Array): Promise<Uint8Array> {
+    reopenLost();
     const key = findOne(CKO_PRIVATE_KEY, label);
     const mechanism = Buffer.concat([ulong(CKM_ECDSA), ulong(0n), ulong(0n)]);
     check("C_SignInit", api.signInit(session, mechanism, key));
@@ -137,11 +155,32 @@ export async function openPkcs11({ module, tokenLabel, pin }: Pkcs11Options): Pr
       const mine = last.then(() => signNow(label, digest));
       last = mine.catch(() => undefined);
       return mine.catch((error: unknown) => {
-        throw error instanceof KeyHolderError ? error : holderUnavailable(error);
+        if (error instanceof KeyHolderError && !isLost) throw error;
+        isLost = true;
+        throw holderUnavailable(error);
       });
     },
     close: () => void api.closeSession(session),
   };
+}
+
+/** The token does not take the PIN, or is locked. */
+class PinRefusedError extends Error {}
+
+/** Opens a session in which the token's keys sign. Errors: KeyHolderError, PinRefusedError. */
+function logIn(api: ReturnType<typeof load>, tokenLabel: string, pin: string): bigint {
+  const session = openSession(api, tokenLabel);
+  const secret = Buffer.from(pin);
+  const code = api.login(session, CKU_USER, secret, secret.length);
+  secret.fill(0);
+  try {
+    if (CKR_PIN.includes(BigInt(code))) throw new PinRefusedError(`C_Login: CKR 0x${BigInt(code).toString(16)}`);
+    check("C_Login", code, CKR_USER_ALREADY_LOGGED_IN);
+  } catch (error) {
+    api.closeSession(session);
+    throw error;
+  }
+  return session;
 }
 
 function openSession(api: ReturnType<typeof load>, tokenLabel: string): bigint {
