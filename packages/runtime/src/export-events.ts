@@ -1,4 +1,4 @@
-import { exportEvents } from "@countersign/events/set-up.ts";
+import { exportEvents } from "@countersign/events/export-events.ts";
 import { z } from "zod";
 import { command, runCommand, UsageError } from "./command.ts";
 import { loadEnv, tlsEnv } from "./config.ts";

@@ -3,8 +3,8 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger } from "@countersign/runtime";
 import type { NatsConnection } from "nats";
 import { type ConsumerOptions, type DeliveredEvent, startConsumer } from "../consumer.ts";
+import { exportEvents } from "../export-events.ts";
 import { startEventFeeds } from "../feed.ts";
-import { exportEvents } from "../set-up.ts";
 import { partitionOf, partitionStreams } from "../stream.ts";
 import type { TestNats } from "./nats-server.ts";
 
