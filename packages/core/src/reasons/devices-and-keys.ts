@@ -64,6 +64,6 @@ export const DEVICES_AND_KEYS = {
     cause:
       "The key is a key of the account already, perhaps of a device or for recovery on another network, or of another request.",
     remedy:
-      "Sign in by challenge with this key instead. On another network, send both keys of the device, or new ones.",
+      "Sign in by challenge with this key instead. On another network, and where an earlier request of the device is open, send both of its keys, or two new ones.",
   },
 } as const satisfies Record<string, ReasonEntry>;
