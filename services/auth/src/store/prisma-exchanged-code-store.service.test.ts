@@ -37,6 +37,17 @@ describe("exchanged codes", () => {
     expect(await use(async () => login)).toEqual(login);
   });
 
+  it("are not waited for without end where other requests with them come first again and again", async () => {
+    const codes = prismaExchangedCodeStore(prisma, clock);
+    const expiresAt = new Date(clock.now().getTime() + 3_600_000);
+    const claimed = { codeHash: "busy", binding: "", keys: [], profile: {}, expiresAt };
+    await prisma.exchangedCode.create({ data: claimed });
+    const waiting = codes.once("busy", { binding: "b", keys: ["k"] }, async () => ({ profile: person(), nonce: "" }));
+    const ended = expect(waiting).rejects.toMatchObject({ reason: "Unavailable" });
+    clock.advance(26_000);
+    await ended;
+  });
+
   it("that the provider refused may be tried again at once", async () => {
     const codes = prismaExchangedCodeStore(prisma, clock);
     const use = () => codes.once("refused", { binding: "b", keys: ["k"] }, () => Promise.reject(new Error("refused")));

@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, sleepUntil } from "@countersign/core";
+import { AppError, backoffMs, type Clock, sleepUntil } from "@countersign/core";
 import type { ExchangedCodeStore, ExchangedLogin, LoginProfile } from "../domain/login.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
@@ -56,7 +56,8 @@ export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): Ex
 
   return {
     async once(codeHash, { binding, keys: [...keys] }, exchange) {
-      for (let look = 1; ; look += 1) {
+      const until = clock.now().getTime() + CLAIM_MS;
+      for (let look = 1; clock.now().getTime() <= until; look += 1) {
         if (await claim(codeHash, clock.now())) return exchangeClaimed(codeHash, { binding, keys }, exchange);
         const known = await prisma.exchangedCode.findUnique({ where: { codeHash } });
         if (known && known.binding !== CLAIMED) {
@@ -73,6 +74,8 @@ export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): Ex
         }
         await sleepUntil(backoffMs(look), []);
       }
+      // Copies take turns: without an end they could come faster than they go, and nobody waits so long.
+      throw new AppError("Unavailable", { retryAfterSeconds: 1 });
     },
   };
 }
