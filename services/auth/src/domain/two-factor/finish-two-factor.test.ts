@@ -41,6 +41,20 @@ describe("letting a new device in", () => {
     expect(world.store.sessions).toHaveLength(1);
   });
 
+  it("opens none for two requests with the same keys where both have enrolled the device before", async () => {
+    const keys = { accountKey: generateKeyPair().publicKey, deviceKey: generateKeyPair().publicKey };
+    const ids = [(await world.ask(keys)).opened.id, (await world.ask(keys)).opened.id];
+    for (const id of ids) {
+      world.seal(id, 3);
+      await world.approved(accountId, id);
+    }
+    for (const id of ids) {
+      const token = await world.tokenOf(accountId, id);
+      await expect(world.finish(token, id)).rejects.toEqual(refused("TwoFactorAuthFinished"));
+    }
+    expect(world.store.sessions).toHaveLength(0);
+  });
+
   it("registers key and device, then opens the session of the login that asked", async () => {
     world.seal(id, 3);
     const finished = await finish();
