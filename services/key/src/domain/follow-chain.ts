@@ -39,8 +39,8 @@ interface Round {
  * Updates the account's registrations from its chains: revocations, indexes and weights are copied, a
  * reported recovery key is confirmed, an unregistered key is listed. Idempotent; a node's old answer restores
  * nothing.
- * Errors: those of the account service, also where only the chain of `atLeast` was followed; Error where the
- * node lags behind.
+ * Errors: those of the account service, also where only the chain of `atLeast` was followed and the account
+ * may have left; Error where the node lags behind.
  */
 export function followChain({ store, chain, clock, newId, alertAfterMs }: FollowChainOptions) {
   async function discover({ keys, accountId, now }: Round, chainName: string, found: ChainKey): Promise<Registration> {
@@ -171,6 +171,7 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
         await keys.publish({ type: "account-left", accountId, occurredAt: round.now });
       }
     });
-    if (away !== undefined) throw away;
+    // Other chains have events of their own; whether the account has left shows only all of them together.
+    if (away !== undefined && chains.every(hasLeft)) throw away;
   };
 }
