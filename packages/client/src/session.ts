@@ -9,6 +9,7 @@ import { reportError } from "./report-error.ts";
 import type { Credentials } from "./resources.ts";
 import { nextState, type SessionState, type SessionStep, type SessionView } from "./session-state.ts";
 import { sleep } from "./sleep.ts";
+import { StoredPair } from "./stored-pair.ts";
 import { claimsOf } from "./token-claims.ts";
 
 /** The parts of its client that a session needs. */
@@ -37,6 +38,7 @@ const FROZEN: ReadonlySet<string> = new Set(["AccountFrozen", "AccountUnderRevie
 export class ClientSession implements SessionView {
   readonly ready: Promise<void>;
   readonly #options: SessionOptions;
+  readonly #pair: StoredPair;
   readonly #listeners = new Set<() => void>();
   #credentials: Credentials | undefined;
   #state: SessionState = "signed-out";
@@ -45,12 +47,11 @@ export class ClientSession implements SessionView {
   #refreshing: { of: Credentials | undefined; next: Promise<Credentials> } | undefined;
   /** How the last session ended, for the calls that were still under way with its tokens. */
   #ended: SessionEndedError | undefined;
-  /** The refresh token that the store has since saving failed, "" for none: this client's pair is newer. */
-  #outdated: string | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
     const { store } = options;
+    this.#pair = new StoredPair(store, () => this.#credentials);
     const loaded = store.load();
     if (loaded !== undefined && "then" in loaded) {
       // Tokens of a sign-in that was faster are newer.
@@ -105,25 +106,8 @@ export class ClientSession implements SessionView {
     else if (had === undefined) this.#move("opened");
   }
 
-  /** Returns the newest pair that the store or, where saving failed, this client has. */
-  async #stored(): Promise<Credentials | undefined> {
-    const stored = await this.#options.store.load();
-    return (stored?.refreshToken ?? "") === this.#outdated ? this.#credentials : stored;
-  }
-
-  /** Stores the pair that follows another one. */
-  async #save(credentials: Credentials | undefined, before: Credentials | undefined): Promise<void> {
-    try {
-      await this.#options.store.save(credentials);
-      this.#outdated = undefined;
-    } catch (error) {
-      this.#outdated ??= before?.refreshToken ?? "";
-      throw error;
-    }
-  }
-
   async #reload(): Promise<void> {
-    const stored = await this.#stored();
+    const stored = await this.#pair.load();
     if (stored?.refreshToken !== this.#credentials?.refreshToken) this.#adopt(stored);
   }
 
@@ -133,7 +117,7 @@ export class ClientSession implements SessionView {
     this.#credentials = credentials;
     this.#ended = undefined;
     this.#move(credentials ? "opened" : "signed-out");
-    await this.#save(credentials, before);
+    await this.#pair.save(credentials, before);
   }
 
   /** Does the work that opens a session, and keeps its tokens. */
@@ -265,7 +249,7 @@ export class ClientSession implements SessionView {
 
   /** Returns whether the store has another pair than the one that was used, and takes it. */
   async #hasNewer(used: Credentials): Promise<boolean> {
-    const stored = await this.#stored();
+    const stored = await this.#pair.load();
     if (stored === undefined || stored.refreshToken === used.refreshToken) return false;
     if (this.#credentials === used) this.#adopt(stored);
     return this.#credentials !== undefined && this.#credentials !== used;
@@ -320,7 +304,7 @@ export class ClientSession implements SessionView {
   async #exchangeLocked(used: Credentials): Promise<Credentials> {
     const { transport, store } = this.#options;
     if (store.name !== "") {
-      const stored = await this.#stored();
+      const stored = await this.#pair.load();
       if (stored?.refreshToken !== used.refreshToken) {
         // Another tab has refreshed, or signed out.
         if (this.#credentials === used) this.#adopt(stored);
@@ -347,7 +331,7 @@ export class ClientSession implements SessionView {
     // After a sign-out or a new sign-in meanwhile, the pair belongs to another session than this client's.
     if (this.#credentials !== used) return credentials;
     this.#credentials = credentials;
-    await this.#save(credentials, used);
+    await this.#pair.save(credentials, used);
     return credentials;
   }
 
@@ -359,7 +343,7 @@ export class ClientSession implements SessionView {
       this.#credentials = undefined;
       this.#ended = error;
       this.#move("ended");
-      await this.#save(undefined, used);
+      await this.#pair.save(undefined, used);
     }
     return error;
   }

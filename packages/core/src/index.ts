@@ -19,6 +19,7 @@ export { LOG_FIELDS, type LogFields, type Logger } from "./logger.ts";
 export { type OutsideCallObserver, observeOutsideCalls } from "./outside-calls.ts";
 export { asOutsidePort, asPort } from "./port.ts";
 export { isPostgresLost } from "./postgres-lost.ts";
+export { readBody } from "./read-body.ts";
 export { GRPC_CODES, type GrpcCodeName, isReason, REASON_TOPICS, REASONS, type Reason } from "./reasons.ts";
 export { backoffMs, RETRY_ATTEMPTS, retry, retryAfterMs, sleepUntil } from "./retry.ts";
 export { splitAddress } from "./split-address.ts";

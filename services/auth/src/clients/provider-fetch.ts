@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { AppError, readBody } from "@countersign/core";
 import * as openid from "openid-client";
 
 const MAX_ANSWER_BYTES = 256 * 1024;
@@ -30,17 +30,6 @@ export function isBadAnswer(cause: unknown): boolean {
   return cause.code !== undefined && cause.code !== "OAUTH_TIMEOUT" && cause.code !== "OAUTH_ABORT";
 }
 
-async function readBody(response: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) throw new ProviderAnswerError("the answer is longer than 256 KiB");
-    chunks.push(chunk);
-  }
-  return Uint8Array.from(Buffer.concat(chunks));
-}
-
 /**
  * `fetch` for identity providers: https only (plain http to this machine where `allowInsecureHttp` says so),
  * no redirect is followed, an answer has at most 256 KiB, and a JWT in the place of JSON is refused, since
@@ -58,7 +47,8 @@ export const createProviderFetch =
       await response.body?.cancel();
       throw new ProviderAnswerError("the answer is a JWT; JSON is expected");
     }
-    const body = await readBody(response);
+    const body = await readBody(response, MAX_ANSWER_BYTES);
+    if (!body) throw new ProviderAnswerError("the answer is longer than 256 KiB");
     return new Response(body.length === 0 ? null : body, { status, headers });
   };
 

@@ -1,12 +1,10 @@
 import { FixedClock } from "@countersign/core/testing";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { emitUnregisteredKeys } from "../domain/emit-unregistered-keys.ts";
 import { followChain } from "../domain/follow-chain.ts";
 import type { ChainKey } from "../domain/ports.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
 import { postgresKeyStore } from "./postgres-key-store.ts";
 
 /** More than one transaction can write. */
@@ -14,20 +12,6 @@ const MANY = 8_000;
 const ALERT_AFTER_MS = 60_000;
 
 const clock = new FixedClock();
-let database: TestDatabase;
-let postgres: Postgres;
-let prisma: PrismaClient;
-
-beforeAll(async () => {
-  database = await createTestDatabase("key");
-  postgres = openPostgres(database.url);
-  prisma = new PrismaClient({ adapter: postgres.adapter });
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await postgres.close();
-  await database.drop();
-});
 
 /** Follows a chain that shows so many keys of the account, of which all or the first ones are revoked. */
 function follow(accountId: string, count: number, revoked: boolean | number = false) {

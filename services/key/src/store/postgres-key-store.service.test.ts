@@ -1,34 +1,20 @@
 import { FixedClock } from "@countersign/core/testing";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
+import type { Postgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { findSignInKey } from "../domain/find-sign-in-key.ts";
 import { recordKeyUse } from "../domain/record-key-use.ts";
 import { registerKey } from "../domain/register-key.ts";
 import { OF_USER_KEY } from "../domain/registration.ts";
 import { someKey } from "../testing/samples.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
 import { postgresKeyStore } from "./postgres-key-store.ts";
 
 describe("keys in Postgres", () => {
-  let database: TestDatabase;
-  let postgres: Postgres;
-  let prisma: PrismaClient;
   let accountId: string;
   const clock = new FixedClock();
 
-  beforeAll(async () => {
-    database = await createTestDatabase("key");
-    postgres = openPostgres(database.url);
-    prisma = new PrismaClient({ adapter: postgres.adapter });
-  });
-  afterAll(async () => {
-    await prisma.$disconnect();
-    await postgres.close();
-    await database.drop();
-  });
   beforeEach(() => {
     accountId = v7();
   });
