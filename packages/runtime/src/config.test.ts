@@ -23,6 +23,11 @@ test("reads the schema's variables; an empty one is absent", () => {
   expect(loadEnv(schema, env, { prefix: "KEY_" })).toEqual({ KEY_LISTEN: "127.0.0.1:0", KEY_LIMIT: 5 });
 });
 
+test("a blank one is absent too, and no 0: a time lock of 0 seconds would be none", () => {
+  const env = { KEY_LISTEN: "127.0.0.1:0", KEY_LIMIT: " \n" };
+  expect(loadEnv(schema, env, { prefix: "KEY_" })).toEqual({ KEY_LISTEN: "127.0.0.1:0", KEY_LIMIT: 5 });
+});
+
 test("names all problems at once and shows no value", () => {
   const read = () => loadEnv(schema, { KEY_LIMIT: "hunter2", KEY_LIMTI: "1" }, { prefix: "KEY_" });
   expect(read).toThrow(ConfigError);

@@ -21,7 +21,7 @@ export interface LoadEnvOptions {
 }
 
 /**
- * Reads the variables that `schema` names from `env`; an empty variable counts as absent.
+ * Reads the variables that `schema` names from `env`; an empty or blank variable counts as absent.
  * A `…_DATABASE_URL` holds a password: `…_DATABASE_URL_FILE` names the file that holds it instead.
  * Errors: ConfigError with every problem. `<prefix>ADMIN_LISTEN` belongs to `runService` and is always known.
  */
@@ -32,7 +32,7 @@ export function loadEnv<S extends z.ZodObject>(schema: S, env: Env, options: Loa
   const files = known.filter((name) => name.endsWith("_DATABASE_URL")).map((name) => `${name}_FILE`);
   for (const name of known) {
     const value = env[name];
-    if (value !== undefined && value !== "") input[name] = value;
+    if (value?.trim()) input[name] = value;
     const file = files.includes(`${name}_FILE`) ? env[`${name}_FILE`] : undefined;
     if (file === undefined || file === "") continue;
     if (input[name] !== undefined) problems.push(`${name}: is given twice, also by ${name}_FILE`);

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { LogFields, Logger } from "@countersign/core";
 import { afterEach, expect, test, vi } from "vitest";
+import { createLogger } from "./log.ts";
 import { memoryLogger } from "./testing/memory-logger.ts";
 
 /** Code that ignores the types, such as a library's. */
@@ -93,4 +94,8 @@ test("a line is written soon after it was logged, also where it met a slow write
       .split("\n")
       .map((line) => JSON.parse(line).msg),
   ).toEqual(["first", "during the write"]);
+});
+
+test("an empty level is the default one", () => {
+  expect(createLogger({ name: "test", level: "", destination: { write: () => {} } }).isLevelEnabled("info")).toBe(true);
 });

@@ -116,7 +116,7 @@ export interface LoggerOptions {
  */
 export function createLogger(options: LoggerOptions): Logger {
   const settings = {
-    level: options.level ?? "info",
+    level: options.level || "info",
     base: { name: options.name },
     timestamp: pino.stdTimeFunctions.isoTime,
     // pino's own serializer of `err` would run after ours and log every member of an error.

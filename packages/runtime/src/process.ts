@@ -76,7 +76,8 @@ const SAMPLER = "parentbased_traceidratio";
 async function exportTraces(env: Env, options: RunServiceOptions): Promise<() => Promise<void>> {
   const { name, isPublic: decidesItself = false } = options;
   if (!TRACES_ENDPOINTS.some((variable) => env[variable])) return async () => undefined;
-  const { OTEL_TRACES_SAMPLER: sampler = SAMPLER, OTEL_TRACES_SAMPLER_ARG: argument = "1" } = env;
+  const sampler = env.OTEL_TRACES_SAMPLER || SAMPLER;
+  const argument = env.OTEL_TRACES_SAMPLER_ARG || "1";
   if (sampler !== SAMPLER) throw new ConfigError([`OTEL_TRACES_SAMPLER: must be ${SAMPLER}, the default`]);
   if (!/^(0(\.\d{1,9})?|1(\.0{1,9})?)$/.test(argument)) {
     throw new ConfigError(["OTEL_TRACES_SAMPLER_ARG: must be a share of 0 to 1"]);
@@ -89,8 +90,7 @@ async function exportTraces(env: Env, options: RunServiceOptions): Promise<() =>
 export async function startService(options: RunServiceOptions & { logger?: Logger }): Promise<RunningService> {
   const env = options.env ?? process.env;
   connectFaultPoints(env, options.name);
-  const level = env.CS_LOG_LEVEL;
-  const logger: Logger = options.logger ?? createLogger({ name: options.name, level });
+  const logger: Logger = options.logger ?? createLogger({ name: options.name, level: env.CS_LOG_LEVEL });
   const stopTraces = await exportTraces(env, options);
   const metrics = createMetrics(options.name);
   observeOutsideCalls(createOutsideCalls(metrics));

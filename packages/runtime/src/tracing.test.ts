@@ -44,6 +44,11 @@ describe("the settings", () => {
     await expect(start({ ...collector, ...env })).rejects.toThrow(problem);
   });
 
+  it("are absent where they are empty", async () => {
+    const service = await start({ ...collector, OTEL_TRACES_SAMPLER: "", OTEL_TRACES_SAMPLER_ARG: "" });
+    stop = async () => void (await service.stop());
+  });
+
   it("export nothing without a collector", async () => {
     const service = await start({ OTEL_TRACES_SAMPLER_ARG: "0.5" });
     stop = async () => void (await service.stop());
