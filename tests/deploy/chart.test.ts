@@ -29,6 +29,8 @@ describe("the chart", () => {
     expect(() => renderText({ "networkPolicy.enable": true })).toThrow(/enable/);
     expect(() => renderText({ "termination.drainSeconds": 5 })).toThrow(/drainSeconds/);
     expect(() => renderText({ issuer: "api.example.com" })).toThrow(/issuer/);
+    // In a policy, an empty list of destinations allows all of them.
+    expect(() => renderText({ "networkPolicy.destinations.postgres.to": [] })).toThrow(/postgres/);
     for (const partitions of [0, 65, 2.5, true])
       expect(() => renderText({ "nats.partitions": partitions })).toThrow(/partitions/);
   });
@@ -86,6 +88,21 @@ describe("the chart", () => {
       expect(env).toContainEqual({ name: "OTEL_EXPORTER_OTLP_ENDPOINT", value: endpoint });
       expect(env).toContainEqual({ name: "OTEL_TRACES_SAMPLER_ARG", value: "0.25" });
     }
+  });
+
+  it("writes numbers of the values as processes read them, also large and small ones", () => {
+    const [signer] = workloads(
+      render({
+        "processes.signer.env": { SIGNER_TIME_LOCK_CONTEST_SECONDS: 2592000, SIGNER_LIMIT_SCALE: 1.5, SIGNER_X: "<a>" },
+        "traces.endpoint": "http://collector.monitoring:4318",
+        "traces.ratio": 0.00005,
+      }),
+    ).filter(({ metadata }) => metadata.name === "countersign-signer");
+    const { env } = signer!.spec.template.spec.containers[0];
+    expect(env).toContainEqual({ name: "SIGNER_TIME_LOCK_CONTEST_SECONDS", value: "2592000" });
+    expect(env).toContainEqual({ name: "SIGNER_LIMIT_SCALE", value: "1.5" });
+    expect(env).toContainEqual({ name: "SIGNER_X", value: "<a>" });
+    expect(env).toContainEqual({ name: "OTEL_TRACES_SAMPLER_ARG", value: "0.00005" });
   });
 
   it("gives the number of partitions to the set-up of NATS, from which services learn it", () => {

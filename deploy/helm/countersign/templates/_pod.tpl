@@ -79,7 +79,7 @@ spec:
         {{- end }}
         {{- end }}
         {{- range $key, $value := mergeOverwrite $env (deepCopy $component.env) $process.env }}
-        - { name: {{ $key }}, value: {{ $value | toString | quote }} }
+        - { name: {{ $key }}, value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }} }
         {{- end }}
       # Waits for the dependencies: Postgres, and auth's token state.
       startupProbe:
