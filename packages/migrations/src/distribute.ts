@@ -84,13 +84,17 @@ async function widen(client: pg.ClientBase, { table, name, isPrimary, isConstrai
   await client.query(`CREATE INDEX "${table}_${columns.join("_")}_lookup" ON "${table}" (${list(columns)})`);
 }
 
+async function typeOf(client: pg.ClientBase, table: string, column: string): Promise<string> {
+  const { rows } = await client.query<{ type: string }>(
+    "SELECT atttypid::regtype::text AS type FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2",
+    [table, column],
+  );
+  return rows[0]!.type;
+}
+
 async function place(client: pg.ClientBase, table: string, placement: Placement, firsts: Map<string, string>) {
   if ("by" in placement) {
-    const { rows } = await client.query<{ type: string }>(
-      `SELECT atttypid::regtype::text AS type FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2`,
-      [table, placement.by],
-    );
-    const type = rows[0]!.type;
+    const type = await typeOf(client, table, placement.by);
     const first = firsts.get(type);
     await client.query("SELECT create_distributed_table($1, $2, colocate_with => $3)", [
       table,
@@ -144,11 +148,8 @@ export async function distribute(service: ServiceName, url: string): Promise<str
         if (placement.place === "one-shard" && !firsts.has("one-shard")) firsts.set("one-shard", table);
         continue;
       }
-      const { rows: types } = await client.query<{ type: string }>(
-        "SELECT atttypid::regtype::text AS type FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2",
-        [table, placement.by],
-      );
-      if (!firsts.has(types[0]!.type)) firsts.set(types[0]!.type, table);
+      const type = await typeOf(client, table, placement.by);
+      if (!firsts.has(type)) firsts.set(type, table);
     }
     for (const table of missing) await place(client, table, PLACEMENTS[service][table]!, firsts);
     for (const key of foreign.filter(({ name }) => UNCHECKED[name] === undefined))
