@@ -1,4 +1,8 @@
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { SchemaEngine } from "@prisma/schema-engine-wasm";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
 import { withSchemaEngine } from "./wasm-engine.ts";
@@ -9,7 +13,7 @@ const admin = new pg.Client({ connectionString: url.href });
 const clients: pg.Client[] = [];
 
 async function connect(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: Object.assign(new URL(url), { pathname: `/${database}` }).href });
+  const client = new pg.Client({ connectionString: databaseUrl() });
   clients.push(client);
   await client.connect();
   return client;
@@ -19,23 +23,33 @@ const STEPS = [
   "CREATE TABLE busy (id int)",
   "ALTER TABLE busy ADD COLUMN name text; ALTER TABLE busy ADD COLUMN age int",
   'CREATE INDEX CONCURRENTLY "busy_age" ON "busy" ("age")',
+  "ALTER TABLE busy ADD COLUMN email text",
+  "ALTER TABLE busy ADD COLUMN phone text; UPDATE busy SET age = age + 1 -- Not to be done twice",
+  "UPDATE busy SET age = age + 1",
+  'CREATE INDEX CONCURRENTLY "busy_name" ON "busy" ("name")',
+  "ALTER TABLE busy ADD COLUMN town text",
 ];
+
+const databaseUrl = () => Object.assign(new URL(url), { pathname: `/${database}` }).href;
+
+/** Returns the first migrations for the engine. */
+const input = (count: number): Parameters<SchemaEngine["applyMigrations"]>[0] => ({
+  migrationsList: {
+    baseDir: "/",
+    lockfile: { path: "migration_lock.toml", content: 'provider = "postgresql"\n' },
+    shadowDbInitScript: "",
+    migrationDirectories: STEPS.slice(0, count).map((value, index) => ({
+      path: `2026112300000${index}_step`,
+      migrationFile: { path: "migration.sql", content: { tag: "ok", value } },
+    })),
+  },
+  filters: { externalTables: [], externalEnums: [] },
+});
 
 /** Applies the first migrations; returns the names of those that were new. */
 const apply = (count: number) =>
-  withSchemaEngine({ url: Object.assign(new URL(url), { pathname: `/${database}` }).href }, async (engine) => {
-    const { appliedMigrationNames } = await engine.applyMigrations({
-      migrationsList: {
-        baseDir: "/",
-        lockfile: { path: "migration_lock.toml", content: 'provider = "postgresql"\n' },
-        shadowDbInitScript: "",
-        migrationDirectories: STEPS.slice(0, count).map((value, index) => ({
-          path: `2026112300000${index}_step`,
-          migrationFile: { path: "migration.sql", content: { tag: "ok", value } },
-        })),
-      },
-      filters: { externalTables: [], externalEnums: [] },
-    });
+  withSchemaEngine({ url: databaseUrl() }, async (engine) => {
+    const { appliedMigrationNames } = await engine.applyMigrations(input(count));
     return appliedMigrationNames;
   });
 
@@ -89,4 +103,89 @@ it("an index that is made beside others waits for older transactions, and replac
     "SELECT indisvalid, indisunique FROM pg_index WHERE indexrelid = 'busy_age'::regclass",
   );
   expect(rows).toEqual([{ indisvalid: true, indisunique: false }]);
+}, 30_000);
+
+/** Waits until the migration waits for a lock on the table; returns the process of its connection. */
+const waitingFor = async (watcher: pg.Client): Promise<number> => {
+  const waiting = () =>
+    watcher.query<{ pid: number }>("SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'busy'::regclass");
+  await vi.waitFor(async () => expect((await waiting()).rowCount).toBe(1), { timeout: 10_000 });
+  return (await waiting()).rows[0]!.pid;
+};
+
+it("a migration lets others read a table that stays busy each time that it tries again", async () => {
+  await apply(3);
+  const [busy, watcher] = [await connect(), await connect()];
+  await busy.query("BEGIN");
+  await busy.query("SELECT count(*) FROM busy");
+  const migrating = apply(4);
+  const free = () =>
+    vi.waitFor(
+      async () => {
+        const { rowCount } = await watcher.query(
+          "SELECT FROM pg_locks WHERE NOT granted AND relation = 'busy'::regclass",
+        );
+        expect(rowCount).toBe(0);
+      },
+      { timeout: 5_000 },
+    );
+  const first = await waitingFor(watcher);
+  await free();
+  // On the same connection: the lock that keeps other runs out is the connection's.
+  expect(await waitingFor(watcher)).toBe(first);
+  await free();
+  await busy.query("COMMIT");
+  expect(await migrating).toEqual(["20261123000003_step"]);
+}, 30_000);
+
+it("a migration that was interrupted is applied by the next run", async () => {
+  await apply(4);
+  const [busy, watcher] = [await connect(), await connect()];
+  await busy.query("BEGIN");
+  await busy.query("SELECT count(*) FROM busy");
+  const interrupted = apply(5);
+  await watcher.query("SELECT pg_terminate_backend($1)", [await waitingFor(watcher)]);
+  await expect(interrupted).rejects.toThrow();
+  await busy.query("COMMIT");
+  expect(await apply(5)).toEqual(["20261123000004_step"]);
+  expect((await watcher.query("SELECT age FROM busy ORDER BY id")).rows).toEqual([{ age: 3 }, { age: 2 }]);
+}, 30_000);
+
+it("a migration that was interrupted after its commit is not applied twice", async () => {
+  await apply(5);
+  const watcher = await connect();
+  await watcher.query(`
+    CREATE FUNCTION interrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'interrupted'; END $$;
+    CREATE TRIGGER interrupt BEFORE UPDATE OF applied_steps_count ON _prisma_migrations
+      FOR EACH ROW EXECUTE FUNCTION interrupt()`);
+  await expect(apply(6)).rejects.toThrow("interrupted");
+  await expect(apply(7)).rejects.toThrow("interrupted");
+  await watcher.query("DROP TRIGGER interrupt ON _prisma_migrations");
+  expect(await apply(7)).toEqual(["20261123000006_step"]);
+  expect((await watcher.query("SELECT age FROM busy ORDER BY id")).rows).toEqual([{ age: 4 }, { age: 3 }]);
+}, 30_000);
+
+it("a run waits for another one, and leaves its migration alone", async () => {
+  await apply(7);
+  const [busy, watcher] = [await connect(), await connect()];
+  await busy.query("BEGIN");
+  await busy.query("SELECT count(*) FROM busy");
+  const first = apply(8);
+  await waitingFor(watcher);
+  const program = `
+    import { withSchemaEngine } from ${JSON.stringify(join(import.meta.dirname, "wasm-engine.ts"))};
+    const { appliedMigrationNames } = await withSchemaEngine(${JSON.stringify({ url: databaseUrl() })}, (engine) =>
+      engine.applyMigrations(${JSON.stringify(input(8))}));
+    console.log(JSON.stringify(appliedMigrationNames));`;
+  const second = promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+  await vi.waitFor(
+    async () => {
+      const { rowCount } = await watcher.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+      expect(rowCount).toBe(1);
+    },
+    { timeout: 10_000 },
+  );
+  await busy.query("COMMIT");
+  expect(await first).toEqual(["20261123000007_step"]);
+  expect((await second).stdout).toBe("[]\n");
 }, 30_000);

@@ -71,6 +71,7 @@ async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
   let charColumns: number[] = [];
   pool.on("error", () => undefined);
   pool.on("connect", (client) => {
+    client.on("error", () => undefined);
     const { connection } = client as unknown as { connection: EventEmitter };
     connection.prependListener("rowDescription", ({ fields }: { fields: { dataTypeID: number }[] }) => {
       charColumns = fields.flatMap((field, index) => (field.dataTypeID === INTERNAL_CHAR ? [index] : []));
@@ -83,6 +84,13 @@ async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
     const result = await queryRaw(query);
     for (const index of charColumns) result.columnTypes[index] = ColumnTypeEnum.Character;
     return result;
+  };
+  const executeRaw = adapter.executeRaw.bind(adapter);
+  adapter.executeRaw = async (query) => {
+    const changed = await executeRaw(query);
+    // With the engine's lock no other run is in the middle of a migration.
+    if (query.sql.includes("advisory_lock")) await pool.query(endBegun("rolled_back_at"));
+    return changed;
   };
   adapter.executeScript = (script) => runScript(pool, script);
   return adapter;
@@ -97,31 +105,34 @@ const LOCK_NOT_AVAILABLE = "55P03";
 const CONCURRENTLY = /\bCREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+"?(\w+)"?/i;
 
 /**
- * Makes an index without locking others out. It waits for older transactions, as long as these take: a limit
- * would leave an index that is not valid behind. One that an earlier run left is dropped first.
+ * Ends the records of migrations that have begun, where there are records. One that was interrupted changed
+ * nothing, or left an index; the engine would refuse all later ones until somebody corrects its record.
  */
-async function createConcurrently(pool: pg.Pool, script: string, index: string): Promise<void> {
-  const left = await pool.query("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid", [
-    `"${index}"`,
-  ]);
-  if (left.rowCount) await pool.query(`DROP INDEX CONCURRENTLY "${index}"`);
-  await pool.query(script);
-}
+const endBegun = (as: "finished_at" | "rolled_back_at"): string => `
+  DO $$ BEGIN IF to_regclass('_prisma_migrations') IS NOT NULL THEN
+    UPDATE _prisma_migrations SET ${as} = now() WHERE finished_at IS NULL AND rolled_back_at IS NULL;
+  END IF; END $$`;
 
 /**
- * Runs a migration's script, which Postgres does as one transaction. Where a lock is not free in time, it
- * changed nothing, lets the others pass, and runs again. adapter-pg would split the script at every
- * semicolon, also inside of a function's body.
+ * Runs a migration's script and records its end, which Postgres does as one transaction. Where a lock is not
+ * free in time, it changed nothing, lets the others pass, and runs again. adapter-pg would split the script
+ * at every semicolon, also inside of a function's body.
  */
 async function runScript(pool: pg.Pool, script: string): Promise<void> {
   const index = CONCURRENTLY.exec(script)?.[1];
-  if (index !== undefined) return createConcurrently(pool, script, index);
-  // Of the session, not of the script: CREATE INDEX CONCURRENTLY must be its script's only statement.
-  await pool.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  if (index !== undefined) {
+    // Locks nobody out, and waits as long as older transactions take. An interrupted run left one.
+    await pool.query(`DROP INDEX CONCURRENTLY IF EXISTS "${index}"`);
+    await pool.query(script);
+    return;
+  }
+  // The pool would end the connection of a query that failed, and with it the limit and the engine's lock.
+  const client = await pool.connect();
   try {
+    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
     for (const end = performance.now() + GIVE_UP_MS; ; await sleep(RETRY_MS)) {
       try {
-        await pool.query(script);
+        await client.query(`${script}\n;${endBegun("finished_at")}`);
         return;
       } catch (error) {
         if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error;
@@ -130,7 +141,8 @@ async function runScript(pool: pg.Pool, script: string): Promise<void> {
     }
   } finally {
     // The engine's own lock, for which migrations wait that run at the same time, has another limit.
-    await pool.query("SET lock_timeout = 0");
+    await client.query("SET lock_timeout = 0").catch(() => undefined);
+    client.release();
   }
 }
 
