@@ -203,6 +203,30 @@ describe("a sign-up", () => {
   });
 });
 
+describe("an administrator who resumes a sign-up", () => {
+  it("comes after another one who cancels it or erases the person: nobody drives what is gone", async () => {
+    profile = person();
+    accountId = (await signUp(false)).accountId;
+    const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
+    const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
+    const erasing = prisma.$transaction(async (tx) => {
+      await tx.$executeRaw`SELECT 1 FROM identity WHERE account_id = ${accountId}::uuid FOR UPDATE`;
+      locked();
+      await mayCommit;
+      await tx.signUp.deleteMany({ where: { accountId } });
+      await tx.identity.deleteMany({ where: { accountId } });
+    });
+    await isLocked;
+    const resuming = admin().leaseSignUp(by("ada"), { accountId, chainName }, now);
+    const refused = expect(resuming).rejects.toMatchObject({ reason: "SignUpNotFound" });
+    const waits = () => prisma.$queryRaw<object[]>`
+      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await expect.poll(waits).toHaveLength(1).finally(commit);
+    await erasing;
+    await refused;
+  });
+});
+
 describe("erasure", () => {
   it("waits for a sign-up under way, ends sessions, leaves nothing that leads to the person, and can be repeated", async () => {
     await prisma.signUp.updateMany({ where: { accountId }, data: { completedAt: null } });

@@ -122,6 +122,7 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
       const { accountId, chainName } = of;
       const action = { command: "sign-ups resume", accountId, arguments: { chainName }, outcome: "done" };
       return commit(by, action, async (tx) => {
+        await lockIdentity(tx, accountId);
         await findSignUp(tx, of);
         const row = await tx.signUp.update({ where: { accountId_chainName: { ...of } }, data: { leaseUntil } });
         return { saga: toSaga(row), details: [] };
