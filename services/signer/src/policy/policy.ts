@@ -28,6 +28,8 @@ export interface Policy extends ScriptPolicy, BudgetPolicy {
   readonly switches: Readonly<Record<Operation, boolean>>;
   /** The app identifiers that users of an app may prove their account to, by app id; no entry: any. */
   readonly appIdentifiers: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Those of the file; see `pricesOf`. */
+  readonly prices: ReadonlyMap<string, FeePrices>;
 }
 
 /** Where the policy of the moment is. */
@@ -56,7 +58,7 @@ const DEFAULT_BUDGETS = {
   creation: [{ windowSeconds: HOUR, count: 20_000 }],
 };
 
-const prices = z
+const feePrices = z
   .strictObject({ inclusionFlow: z.number().nonnegative().max(1), computationFlow: z.number().nonnegative().max(1) })
   .transform(({ inclusionFlow, computationFlow }) => ({
     inclusion: flowUnits(inclusionFlow),
@@ -75,7 +77,7 @@ const creationRules = countRules.superRefine((rules, context) => {
 });
 
 /** Mainnet's. */
-const DEFAULT_PRICES: FeePrices = prices.parse({ inclusionFlow: 0.0001, computationFlow: 0.00004 });
+const DEFAULT_PRICES: FeePrices = feePrices.parse({ inclusionFlow: 0.0001, computationFlow: 0.00004 });
 
 const schema = z.strictObject({
   version: z.string().regex(/^[\w.-]{1,40}$/, "a version is letters, digits, dots and dashes"),
@@ -99,7 +101,7 @@ const schema = z.strictObject({
       creation: creationRules.prefault(DEFAULT_BUDGETS.creation),
     })
     .prefault({}),
-  prices: z.record(z.string().min(1), prices).default({}),
+  prices: z.record(z.string().min(1), feePrices).default({}),
   contracts: z
     .strictObject({ mayGetAccount: setOf(contract), mayNamePaths: setOf(contract), denied: setOf(contract) })
     .partial()
@@ -123,7 +125,7 @@ export function parsePolicy(content: unknown): Policy {
   }
   const none = new Set<string>();
   const { mode, switches, budgets, contracts, scripts } = data;
-  const pricesByChain = new Map(Object.entries(data.prices));
+  const prices = new Map(Object.entries(data.prices));
   const userMessages = switches.userMessages ?? mode !== "templates";
   return {
     version: `${RULES_VERSION}/${data.version}`,
@@ -138,7 +140,8 @@ export function parsePolicy(content: unknown): Policy {
       "account-proof": userMessages,
     },
     budgets,
-    pricesOf: (chainName) => pricesByChain.get(chainName) ?? DEFAULT_PRICES,
+    prices,
+    pricesOf: (chainName) => prices.get(chainName) ?? DEFAULT_PRICES,
     contracts: {
       mayGetAccount: contracts.mayGetAccount ?? none,
       mayNamePaths: contracts.mayNamePaths ?? none,

@@ -35,6 +35,18 @@ describe("a policy", () => {
     );
   });
 
+  it("in a text is compared by each app's identifiers and each chain's prices, too", () => {
+    const prices = { "flow-testnet": { inclusionFlow: 0.5, computationFlow: 0 } };
+    expect(
+      check(JSON.stringify({ ...policy, appIdentifiers: { "app.1": ["https://evil.example"] }, prices })).changes,
+    ).toEqual(
+      expect.arrayContaining([
+        "appIdentifiers.app.1: https://evil.example instead of absent",
+        "prices.flow-testnet.inclusion: 50000000 instead of absent",
+      ]),
+    );
+  });
+
   it.each(["{", "[]", "null", JSON.stringify({ ...policy, mode: "all" }), JSON.stringify({ ...policy, more: 1 })])(
     "is not in the text %s",
     (text) => {

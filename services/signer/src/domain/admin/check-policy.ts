@@ -13,12 +13,13 @@ export interface CheckedPolicy {
 
 type Settings = ReadonlyMap<string, string>;
 
-/** Returns each setting of a policy by its path. Prices are functions of a chain: the file shows them. */
+/** Returns each setting of a policy by its path. */
 function settingsOf(value: unknown, path: string, into: Map<string, string> = new Map()): Settings {
   if (value instanceof Set) into.set(path, [...value].sort().join(" ") || "none");
   else if (Array.isArray(value)) value.forEach((each, i) => void settingsOf(each, `${path}.${i}`, into));
   else if (typeof value === "object" && value !== null) {
-    for (const [name, each] of Object.entries(value)) settingsOf(each, path === "" ? name : `${path}.${name}`, into);
+    for (const [name, each] of value instanceof Map ? value : Object.entries(value))
+      settingsOf(each, path === "" ? name : `${path}.${name}`, into);
   } else if (typeof value !== "function" && value !== undefined) into.set(path, String(value));
   return into;
 }
