@@ -38,7 +38,7 @@ import { startWebhooks } from "./webhooks/start.ts";
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);
-  const { clock, logger, onClose } = runtime;
+  const { clock, logger } = runtime;
   const { maxDevices, passkeys } = config;
 
   const { prisma, postgres } = await runtime.database(PrismaClient);
@@ -54,7 +54,6 @@ async function start(service: ServiceProcess) {
   runtime.consume({ durable: "device-key-revoked", handler: onKeyRevoked(retireDevice({ store: devices, clock })) });
   runtime.consume({ durable: "device-person-erased", handler: onPersonErased(erasePerson(postgres)) });
   const accountEvents = startAccountEvents(runtime);
-  onClose("account-events", () => accountEvents.close());
 
   const { locate } = await openLocator(config.geoIpFile, logger);
   const twoFactor = {
@@ -68,8 +67,7 @@ async function start(service: ServiceProcess) {
     isFrozen: tokenState.isFrozen,
     passkeys,
   };
-  const notifications = startNotifications({
-    ...runtime,
+  startNotifications(runtime, {
     config: config.notify,
     devices,
     requests,
@@ -77,12 +75,10 @@ async function start(service: ServiceProcess) {
     recordUse: recordSession(recordDeviceUse({ store: devices, clock })),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
   });
-  onClose("notifications", () => notifications.close());
   const webhookStore = asPort("webhooks", postgresWebhookStore(postgres));
   const listApps = async (accountId: string, sessionId: string) =>
     (await contacts.listApps({ accountId, sessionId }, { idempotent: true })).appIds;
-  const webhooks = startWebhooks({ ...runtime, ...config.webhooks, store: webhookStore, listApps });
-  onClose("webhooks", () => webhooks.close());
+  const webhooks = startWebhooks(runtime, { ...config.webhooks, store: webhookStore, listApps });
   runtime.every(1_000, "two-factor sweep", sweepAndForget({ ...twoFactor, logger }));
 
   const actions = createActionLog(postgres, clock);

@@ -15,7 +15,8 @@ export function startAccountEvents({
   metrics,
   clock,
   signal,
-}: ServiceRuntime): WatchAccountOptions & { close(): Promise<void> } {
+  onClose,
+}: ServiceRuntime): WatchAccountOptions {
   const watchers = createWatchers({ maxPerAccount: MAX_PER_ACCOUNT, maxWaiting: MAX_WAITING });
   const feeds = startEventFeeds({
     nats,
@@ -23,6 +24,7 @@ export function startAccountEvents({
     onEvent: watchers.publish,
     onBreak: () => watchers.endAll(),
   });
+  onClose("account-events", feeds.close);
   signal.addEventListener("abort", () => watchers.endAll(true), { once: true });
   new Gauge({
     name: "countersign_event_streams",
@@ -32,5 +34,5 @@ export function startAccountEvents({
       this.set(watchers.count());
     },
   });
-  return { feeds, watchers, clock, close: feeds.close };
+  return { feeds, watchers, clock };
 }

@@ -1,6 +1,5 @@
 import { asOutsidePort, type Clock, type Logger, type Watched } from "@countersign/core";
-import { startConsumer } from "@countersign/events";
-import { type ServiceRuntime, startPeriodicJob } from "@countersign/runtime";
+import type { ServiceRuntime } from "@countersign/runtime";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { loadPushAdapters } from "../push/load-adapters.ts";
@@ -13,7 +12,7 @@ import type { DeliveryStore, FindEmail, Mailer } from "./ports.ts";
 import { sendNotice } from "./send-notice.ts";
 import { createSmtpMailer } from "./smtp-mailer.ts";
 
-export interface NotificationsOptions extends Pick<ServiceRuntime, "clock" | "logger" | "metrics" | "nats"> {
+export interface NotificationsOptions {
   /** May change: pushes and mails then use other credentials. */
   config: Watched<NotifyConfig>;
   devices: Pick<DeviceStore, "listLive">;
@@ -32,38 +31,20 @@ const DELIVERY_RETENTION_MS = 8 * 24 * HOUR_MS;
 const REPLACED_MS = 60_000;
 
 /** Starts the consumers that push two-factor requests and send notices by push and e-mail. */
-export function startNotifications(options: NotificationsOptions): { close(): Promise<void> } {
-  const { config, devices, requests, deliveries, findEmail, recordUse, clock, nats, metrics } = options;
-  const logger = options.logger.child({ component: "notifications" });
+export function startNotifications(runtime: ServiceRuntime, options: NotificationsOptions): void {
+  const { clock, consume, every, onClose } = runtime;
+  const { config, devices, requests, deliveries, findEmail, recordUse } = options;
+  const logger = runtime.logger.child({ component: "notifications" });
   const { adapters, mailer, closeOutside } = openOutside(config, { clock, logger });
+  onClose("pushes and mails", closeOutside);
   const push = pushDevices({ adapters, tokens: deliveries, deliveries, clock, logger });
   const send = sendNotice({ devices, deliveries, push, mailer, findEmail, clock, logger });
-  const common = { nats, logger, metrics, concurrency: MAX_CONCURRENT_EVENTS };
-  const consumers = [
-    startConsumer({
-      ...common,
-      durable: "device-push",
-      handler: onTwoFactorChanged({ devices, requests, push }),
-    }),
-    startConsumer({
-      ...common,
-      durable: "device-notices",
-      handler: onNoticeEvent({ deliveries, recordUse, send }),
-    }),
-  ];
-  const forgetting = startPeriodicJob({
-    job: "forget deliveries",
-    intervalMs: HOUR_MS,
-    logger,
-    run: () => deliveries.forgetDeliveries(new Date(clock.now().getTime() - DELIVERY_RETENTION_MS)),
-  });
-  return {
-    async close() {
-      await forgetting.close();
-      await Promise.all(consumers.map((consumer) => consumer.close()));
-      await closeOutside();
-    },
-  };
+  const concurrency = MAX_CONCURRENT_EVENTS;
+  consume({ durable: "device-push", concurrency, handler: onTwoFactorChanged({ devices, requests, push }) });
+  consume({ durable: "device-notices", concurrency, handler: onNoticeEvent({ deliveries, recordUse, send }) });
+  every(HOUR_MS, "forget deliveries", () =>
+    deliveries.forgetDeliveries(new Date(clock.now().getTime() - DELIVERY_RETENTION_MS)),
+  );
 }
 
 /** Opens the services of pushes and mails, and others when the configuration changes. */

@@ -1,6 +1,5 @@
 import { uuidv7, type Watched } from "@countersign/core";
-import { startConsumer } from "@countersign/events";
-import { createReadGauge, type ServiceRuntime, startPeriodicJob } from "@countersign/runtime";
+import { createReadGauge, type ServiceRuntime } from "@countersign/runtime";
 import { Counter } from "prom-client";
 import { addressRules } from "./addresses.ts";
 import type { WebhookEndpoint } from "./config.ts";
@@ -15,25 +14,18 @@ const OBSERVE_MS = 15_000;
 const FORGET_MS = 60_000;
 const MAX_CONCURRENT_EVENTS = 20;
 
-export interface WebhooksOptions extends Pick<ServiceRuntime, "clock" | "logger" | "metrics" | "nats"> {
+export interface WebhooksOptions {
   readonly endpoints: Watched<readonly WebhookEndpoint[]>;
   readonly allowedNetworks: readonly string[];
   readonly store: WebhookStore;
   readonly listApps: OnWebhookEventOptions["listApps"];
 }
 
-/** Queues events for the endpoints of apps, and sends what is due, until closed. */
-export function startWebhooks({
-  endpoints,
-  allowedNetworks,
-  store,
-  listApps,
-  nats,
-  metrics,
-  clock,
-  ...rest
-}: WebhooksOptions) {
-  const logger = rest.logger.child({ component: "webhooks" });
+/** Queues events for the endpoints of apps, and sends what is due, until the process stops. */
+export function startWebhooks(runtime: ServiceRuntime, options: WebhooksOptions) {
+  const { metrics, clock, signal, consume, every, onClose } = runtime;
+  const { endpoints, allowedNetworks, store, listApps } = options;
+  const logger = runtime.logger.child({ component: "webhooks" });
   const send = createSender({ rules: addressRules(allowedNetworks), clock });
   const attempts = new Counter({
     name: "countersign_device_webhook_attempts_total",
@@ -42,9 +34,8 @@ export function startWebhooks({
     registers: [metrics.registry],
   });
   const observe = (endpoint: string, outcome: string) => attempts.inc({ endpoint, outcome });
-  let stopping = false;
   const find = (id: string) => endpoints.current().find((each) => each.id === id);
-  const endpoint = (id: string) => (stopping ? undefined : find(id));
+  const endpoint = (id: string) => (signal.aborted ? undefined : find(id));
   const deliver = deliverDue({ store, send, endpoint, clock, logger, observe });
   const setState = createReadGauge(metrics, {
     name: "countersign_device_webhook_events",
@@ -57,39 +48,33 @@ export function startWebhooks({
     labelNames: ["endpoint"],
   });
 
-  const consumer = startConsumer({
-    nats,
-    logger,
-    metrics,
-    durable: "device-webhooks",
-    concurrency: MAX_CONCURRENT_EVENTS,
-    handler: onWebhookEvent({ endpoints, store, listApps, clock }),
-  });
   const running = new Set<Promise<void>>();
   /** Works on each endpoint apart, so that a slow one holds up no other. */
   const begin = ({ id }: WebhookEndpoint): void => {
     const work: Promise<void> = deliver(id).finally(() => running.delete(work));
     running.add(work);
   };
-  const job = (name: string, intervalMs: number, run: () => Promise<unknown>) =>
-    startPeriodicJob({ job: name, intervalMs, logger, run });
-  const jobs = [
-    job("webhooks", POLL_MS, async () => endpoints.current().forEach(begin)),
-    job("forget webhooks", FORGET_MS, () => store.forget(clock.now())),
-    job("open webhooks", OBSERVE_MS, async () => {
-      const states = await store.states(endpoints.current().map(({ id }) => id));
-      const now = clock.now().getTime();
-      setState(
-        states.flatMap(({ endpoint, waiting, dead }) => [
-          { endpoint, state: "waiting", value: waiting },
-          { endpoint, state: "dead", value: dead },
-        ]),
-      );
-      setOldest(
-        states.map(({ endpoint, oldestAt }) => ({ endpoint, value: oldestAt ? (now - oldestAt.getTime()) / 1000 : 0 })),
-      );
-    }),
-  ];
+  onClose("webhooks", () => Promise.all(running));
+  consume({
+    durable: "device-webhooks",
+    concurrency: MAX_CONCURRENT_EVENTS,
+    handler: onWebhookEvent({ endpoints, store, listApps, clock }),
+  });
+  every(POLL_MS, "webhooks", async () => endpoints.current().forEach(begin));
+  every(FORGET_MS, "forget webhooks", () => store.forget(clock.now()));
+  every(OBSERVE_MS, "open webhooks", async () => {
+    const states = await store.states(endpoints.current().map(({ id }) => id));
+    const now = clock.now().getTime();
+    setState(
+      states.flatMap(({ endpoint, waiting, dead }) => [
+        { endpoint, state: "waiting", value: waiting },
+        { endpoint, state: "dead", value: dead },
+      ]),
+    );
+    setOldest(
+      states.map(({ endpoint, oldestAt }) => ({ endpoint, value: oldestAt ? (now - oldestAt.getTime()) / 1000 : 0 })),
+    );
+  });
 
   return {
     /** Sends a test message, once, apart from the queues. Undefined: there is no such endpoint. */
@@ -97,12 +82,6 @@ export function startWebhooks({
       const found = find(id);
       if (found === undefined) return undefined;
       return send(found, { id: uuidv7(clock), body: webhookBody("webhook.test", clock.now(), {}) });
-    },
-    async close(): Promise<void> {
-      stopping = true;
-      await consumer.close();
-      await Promise.all(jobs.map((each) => each.close()));
-      await Promise.all(running);
     },
   };
 }
