@@ -11,12 +11,3 @@ export interface Idempotency {
 /** Returns the hash of values in their order, in hex. */
 export const hashOf = (parts: readonly unknown[]): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("hex");
-
-/** Returns a key as it is stored, hashed together with its route and login token; undefined without a key. */
-export const idempotencyOf = (
-  route: string,
-  loginToken: string,
-  key: string,
-  body: readonly unknown[],
-): Idempotency | undefined =>
-  key === "" ? undefined : { id: hashOf([route, loginToken, key]), fingerprint: hashOf(body) };

@@ -1,6 +1,6 @@
 import { AppError, unknownChain } from "@countersign/core";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
-import type { PasskeySettings, PublicKey } from "@countersign/keys";
+import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
 
 /** A device, as its client describes it. */
 export interface DeviceAttributes {
@@ -24,6 +24,13 @@ export interface NewUserKey {
   readonly deviceKey: PublicKey;
   readonly device: DeviceAttributes;
 }
+
+/** The two keys of a device. */
+export type KeysOfDevice = Pick<NewUserKey, "accountKey" | "deviceKey">;
+
+/** Returns whether both keys are the same. */
+export const sameKeys = (a: KeysOfDevice, b: KeysOfDevice): boolean =>
+  samePublicKey(a.accountKey, b.accountKey) && samePublicKey(a.deviceKey, b.deviceKey);
 
 /** Rejects early what the account service would reject later. Errors: UnknownChain, UnsupportedKey. */
 export function requireChainAndKey(chains: ReadonlySet<string>, chainName: string, key?: PublicKey): void {

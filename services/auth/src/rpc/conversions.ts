@@ -1,15 +1,17 @@
-import { hasAtMost, invalidField } from "@countersign/core";
+import { formatTraceParent, hasAtMost, invalidField } from "@countersign/core";
 import {
   AttestationType,
   LoginMethod,
   type LoginToken,
   type Attestation as ProtoAttestation,
 } from "@countersign/proto/auth/v1/login.ts";
+import type { SignUpRequest } from "@countersign/proto/auth/v1/sign_up.ts";
 import { DeviceAttributes, type UserKey, UserKeyType } from "@countersign/proto/common/v1/types.ts";
-import { deviceAttributes, parseRequest, validPublicKeyFromProto } from "@countersign/rpc";
+import { accountOf, type CallContext, deviceAttributes, parseRequest, validPublicKeyFromProto } from "@countersign/rpc";
 import { z } from "zod";
 import type { Attestation } from "../domain/attestation.ts";
 import type { Login } from "../domain/login.ts";
+import type { NewKeyRequest } from "../domain/new-key-request.ts";
 
 const MAX_TOKEN_CHARS = 16_384;
 const MAX_TEXT_CHARS = 256;
@@ -47,7 +49,7 @@ const ATTESTATION_TYPES = new Map<number, Attestation["type"]>([
 ]);
 
 /** Reads an attestation; undefined means that none was sent. Errors: InvalidRequest. */
-export function attestationFrom(attestation: ProtoAttestation | undefined): Attestation | undefined {
+function attestationFrom(attestation: ProtoAttestation | undefined): Attestation | undefined {
   if (!attestation) return undefined;
   return {
     type: ATTESTATION_TYPES.get(attestation.type) ?? field("/attestation/type", "unknown"),
@@ -64,7 +66,7 @@ const USER_KEY_TYPES = new Map<number, "device" | "passkey">([
 ]);
 
 /** Reads a user key with its device. Errors: InvalidRequest, InvalidPublicKey. */
-export function userKeyFrom(userKey: UserKey | undefined) {
+function userKeyFrom(userKey: UserKey | undefined) {
   const userKeyType = USER_KEY_TYPES.get(userKey?.type ?? 0);
   if (!userKey || !userKeyType) return field("/userKey/type", "unknown");
   const accountKey = validPublicKeyFromProto(userKey.accountKey, "/userKey/publicKey");
@@ -79,3 +81,15 @@ export function userKeyFrom(userKey: UserKey | undefined) {
 
 /** Reads a short text, such as the name of a chain. Errors: InvalidRequest. */
 export const nameFrom = (value: string, pointer: string): string => limited(value, MAX_TEXT_CHARS, pointer);
+
+/** Reads a sign-up or the request of a new device. Errors: InvalidRequest, InvalidPublicKey. */
+export const newKeyRequestFrom = (request: SignUpRequest, chainPointer: string, call: CallContext): NewKeyRequest => ({
+  login: loginFrom(request.login),
+  chainName: nameFrom(request.chainName, chainPointer),
+  ...userKeyFrom(request.userKey),
+  idempotencyKey: nameFrom(request.idempotencyKey, "/idempotencyKey"),
+  attestation: attestationFrom(request.attestation),
+  requestId: call.requestId,
+  traceparent: formatTraceParent(call.trace),
+  accountFound: accountOf(call),
+});

@@ -14,7 +14,7 @@ import { type Answer, type RespondChallengeOptions, respondChallenge } from "../
 import { type FinishTwoFactorOptions, finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
 import { type RequestTwoFactorOptions, requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
-import { attestationFrom, loginFrom, nameFrom, userKeyFrom } from "./conversions.ts";
+import { loginFrom, nameFrom, newKeyRequestFrom } from "./conversions.ts";
 
 /** More than any signature has: DER of P-256 has 72 bytes at most. */
 const MAX_SIGNATURE_BYTES = 256;
@@ -69,20 +69,10 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
       return { account: found.account, transaction: addition ?? found.transaction, credentials };
     },
 
-    async requestTwoFactor({ login, chainName, userKey, idempotencyKey, attestation }, call) {
+    async requestTwoFactor(asked, call) {
       await limits.twoFactor(call);
       const { opened, ephemeralAccessToken } = await request(
-        {
-          login: loginFrom(login),
-          chainName: nameFrom(chainName, "/request/chainName"),
-          ...userKeyFrom(userKey),
-          idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
-          attestation: attestationFrom(attestation),
-          ip: call.clientIp ?? "",
-          requestId: call.requestId,
-          traceparent: formatTraceParent(call.trace),
-          accountFound: accountOf(call),
-        },
+        { ...newKeyRequestFrom(asked, "/request/chainName", call), ip: call.clientIp ?? "" },
         call.signal,
       );
       return { twoFactorAuth: opened, ephemeralAccessToken };

@@ -1,11 +1,10 @@
-import { formatTraceParent } from "@countersign/core";
 import type { DeployAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
 import type { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
-import { accountOf, type Handlers } from "@countersign/rpc";
+import type { Handlers } from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { type SignUpOptions, signUp } from "../domain/sign-up/sign-up.ts";
 import type { Deployed } from "../domain/sign-up/sign-up-saga.ts";
-import { attestationFrom, loginFrom, nameFrom, userKeyFrom } from "./conversions.ts";
+import { newKeyRequestFrom } from "./conversions.ts";
 
 /** A deployment with the answer of the account service, which the client gets. */
 type Deployment = Deployed & { readonly answer: DeployAccountResponse };
@@ -14,22 +13,12 @@ type Deployment = Deployed & { readonly answer: DeployAccountResponse };
 export function signUpHandlers(options: SignUpOptions<Deployment>, limit: Limit): Handlers<SignUpService> {
   const command = signUp(options);
   return {
-    async signUp({ login, chainName, userKey, idempotencyKey, attestation }, call) {
+    async signUp(request, call) {
       await limit(call);
+      const { token, tokenRefusal, signal } = call;
       const { deployment, credentials } = await command(
-        {
-          login: loginFrom(login),
-          chainName: nameFrom(chainName, "/chainName"),
-          ...userKeyFrom(userKey),
-          idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
-          attestation: attestationFrom(attestation),
-          token: call.token,
-          tokenRefusal: call.tokenRefusal,
-          requestId: call.requestId,
-          traceparent: formatTraceParent(call.trace),
-          accountFound: accountOf(call),
-        },
-        call.signal,
+        { ...newKeyRequestFrom(request, "/chainName", call), token, tokenRefusal },
+        signal,
       );
       const { account, transaction } = deployment.answer;
       return { account, transaction, credentials };

@@ -14,12 +14,12 @@ import type {
   ChainTransaction,
   Enrollment,
   EnrollmentSteps,
-  KeysOfDevice,
   RequestSource,
   TwoFactorRequests,
   TwoFactorSignIn,
   TwoFactorSignInStore,
 } from "../domain/two-factor/two-factor-sign-in.ts";
+import type { KeysOfDevice } from "../domain/user-key.ts";
 import { sampleDevice } from "./sample-device.ts";
 
 const device = { ...sampleDevice, name: "New phone" };

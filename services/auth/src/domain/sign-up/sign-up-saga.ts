@@ -1,8 +1,7 @@
 import { AppError } from "@countersign/core";
-import type { PublicKey } from "@countersign/keys";
 import type { Idempotency } from "../idempotency.ts";
 import type { App, LoginProfile } from "../login.ts";
-import type { NewUserKey } from "../user-key.ts";
+import type { KeysOfDevice, NewUserKey } from "../user-key.ts";
 
 /**
  * The steps of a sign-up, in their order. Each may be repeated: DeployAccount is idempotent by account and
@@ -73,9 +72,7 @@ export interface LeaseSignUp extends Omit<SignUpSaga, "accountId" | "createdAt" 
   /** Used where the identity is new. */
   readonly newAccountId: string;
   /** The full session of the account that requests a further chain. */
-  readonly session:
-    | { readonly accountId: string; readonly accountKey: PublicKey; readonly deviceKey: PublicKey }
-    | undefined;
+  readonly session: ({ readonly accountId: string } & KeysOfDevice) | undefined;
   readonly idempotency: Idempotency | undefined;
   readonly now: Date;
 }

@@ -1,10 +1,7 @@
 import { AppError, type Clock, isAppError, type Reason, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
-import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
-import type { Attestation, RequireAttestation } from "../attestation.ts";
-import { idempotencyOf } from "../idempotency.ts";
-import type { Login, VerifyLogin } from "../login.ts";
+import { idempotencyOf, type NewKeyOptions, type NewKeyRequest, verifyNewKeyRequest } from "../new-key-request.ts";
 import { beginSession, type Credentials, isUsed, type Session, type SessionStore } from "../sessions/session.ts";
-import { type NewUserKey, requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
+import { type KeysOfDevice, sameKeys } from "../user-key.ts";
 import {
   type Deployed,
   driveSignUp,
@@ -16,30 +13,17 @@ import {
   type SignUpStore,
 } from "./sign-up-saga.ts";
 
-export interface SignUp extends NewUserKey {
-  readonly login: Login;
-  readonly chainName: string;
-  readonly idempotencyKey: string;
-  readonly attestation: Attestation | undefined;
+export interface SignUp extends NewKeyRequest {
   /** The token of a full session, for a further chain of its account. */
   readonly token: VerifiedToken | undefined;
   /** Why the access token was refused. The login alone decides unless the identity has an account. */
   readonly tokenRefusal: Reason | undefined;
-  readonly requestId: string;
-  /** Of the request, for the calls that are part of it. */
-  readonly traceparent?: string | undefined;
-  /** Called with the account, once it is known. */
-  readonly accountFound?: ((accountId: string) => void) | undefined;
 }
 
-export interface SignUpOptions<Answer extends Deployed> {
-  readonly verifyLogin: VerifyLogin;
-  readonly requireAttestation: RequireAttestation;
+export interface SignUpOptions<Answer extends Deployed> extends NewKeyOptions {
   readonly store: SignUpStore;
   readonly sessions: Pick<SessionStore, "begin">;
   readonly steps: SignUpSteps<Answer>;
-  readonly chains: ReadonlySet<string>;
-  readonly passkeys: PasskeySettings;
   readonly clock: Clock;
   issue(session: Session): Promise<Credentials>;
 }
@@ -69,12 +53,9 @@ export const SAGA_LEASE_MS = 30_000;
 export const signUp =
   <Answer extends Deployed>(options: SignUpOptions<Answer>) =>
   async (command: SignUp, signal: AbortSignal): Promise<{ deployment: Answer; credentials: Credentials }> => {
-    const { verifyLogin, store, sessions, steps, chains, passkeys, clock, issue } = options;
-    const { login, chainName, accountKey, deviceKey, device, token, requestId, traceparent } = command;
-    requireChainAndKey(chains, chainName, accountKey);
-    const profile = await verifyLogin(login, [accountKey, deviceKey]);
-    requireUsablePasskey(passkeys, profile.app.appId, command);
-    await options.requireAttestation("sign-up", profile.app.appId, command);
+    const { store, sessions, steps, clock, issue } = options;
+    const { chainName, accountKey, deviceKey, device, token, requestId, traceparent } = command;
+    const profile = await verifyNewKeyRequest(options, "sign-up", command);
 
     const now = clock.now();
     const leasing: LeaseSignUp = {
@@ -90,13 +71,7 @@ export const signUp =
       newAccountId: uuidv7(clock),
       sessionId: uuidv7(clock),
       session: token && { accountId: token.accountId, accountKey: token.accountKey, deviceKey: token.deviceKey },
-      idempotency: idempotencyOf("sign-up", login.token, command.idempotencyKey, [
-        chainName,
-        command.userKeyType,
-        accountKey,
-        deviceKey,
-        device,
-      ]),
+      idempotency: idempotencyOf("sign-up", command),
       leaseUntil: new Date(now.getTime() + SAGA_LEASE_MS),
       now,
     };
@@ -153,9 +128,7 @@ export function decideSignUp(command: LeaseSignUp, { accountId, saga, earlier }:
     const mayBegin = accountId === undefined || isOwnFurtherChain(command, accountId);
     return mayBegin ? { kind: "begin" } : { kind: "account-exists", isOnChain: false };
   }
-  const hasSameKeys =
-    samePublicKey(saga.accountKey, command.accountKey) && samePublicKey(saga.deviceKey, command.deviceKey);
-  if (!hasSameKeys) return { kind: "account-exists", isOnChain: true };
+  if (!sameKeys(saga, command)) return { kind: "account-exists", isOnChain: true };
   const isComplete = saga.done.size === SIGN_UP_STEPS.length;
   if (!isComplete) return { kind: "resume", saga };
   return earlier?.accountId === accountId ? { kind: "replay", saga } : { kind: "account-exists", isOnChain: true };
@@ -189,14 +162,5 @@ function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRef
 }
 
 /** Returns whether the session may request a further chain: for its own account, with its own two keys. */
-export const isOwnFurtherChain = (
-  command: {
-    accountKey: PublicKey;
-    deviceKey: PublicKey;
-    session: { accountId: string; accountKey: PublicKey; deviceKey: PublicKey } | undefined;
-  },
-  accountId: string,
-): boolean =>
-  command.session?.accountId === accountId &&
-  samePublicKey(command.session.accountKey, command.accountKey) &&
-  samePublicKey(command.session.deviceKey, command.deviceKey);
+export const isOwnFurtherChain = (command: KeysOfDevice & Pick<LeaseSignUp, "session">, accountId: string): boolean =>
+  command.session?.accountId === accountId && sameKeys(command.session, command);

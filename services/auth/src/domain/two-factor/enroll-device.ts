@@ -1,6 +1,6 @@
 import { AppError, type Clock, isAppError } from "@countersign/core";
-import { samePublicKey } from "@countersign/keys";
 import type { StepContext } from "../sign-up/sign-up-saga.ts";
+import { sameKeys } from "../user-key.ts";
 import type {
   Enrollment,
   EnrollmentSteps,
@@ -17,10 +17,7 @@ export interface EnrollDeviceOptions {
 
 /** Returns whether the device service's request has the keys that auth opened it with. */
 const isSame = (signIn: TwoFactorSignIn, enrollment: Enrollment): boolean =>
-  enrollment.id === signIn.id &&
-  enrollment.chainName === signIn.chainName &&
-  samePublicKey(enrollment.accountKey, signIn.accountKey) &&
-  samePublicKey(enrollment.deviceKey, signIn.deviceKey);
+  enrollment.id === signIn.id && enrollment.chainName === signIn.chainName && sameKeys(enrollment, signIn);
 
 /**
  * Registers the new device and its key once the chain has it: from then on the device signs in by challenge.

@@ -1,41 +1,26 @@
 import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/core";
-import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
-import type { Attestation, RequireAttestation } from "../attestation.ts";
-import { idempotencyOf } from "../idempotency.ts";
-import type { IdentityStore, Login, VerifyLogin } from "../login.ts";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import type { IdentityStore } from "../login.ts";
+import { idempotencyOf, type NewKeyOptions, type NewKeyRequest, verifyNewKeyRequest } from "../new-key-request.ts";
 import type { FindSignInKey, SignInKey } from "../sign-in/ports.ts";
-import { type NewUserKey, requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
+import { type KeysOfDevice, sameKeys } from "../user-key.ts";
 import {
   EPHEMERAL_TOKEN_MS,
-  type KeysOfDevice,
   type TwoFactorRequests,
   type TwoFactorSignIn,
   type TwoFactorSignInStore,
 } from "./two-factor-sign-in.ts";
 
-export interface RequestTwoFactor extends NewUserKey {
-  readonly login: Login;
-  readonly chainName: string;
-  readonly idempotencyKey: string;
-  readonly attestation: Attestation | undefined;
+export interface RequestTwoFactor extends NewKeyRequest {
   /** The client's IP address; "" where it is unknown. */
   readonly ip: string;
-  readonly requestId: string;
-  /** Of the request, for the calls that are part of it. */
-  readonly traceparent?: string | undefined;
-  /** Called with the account, once it is known. */
-  readonly accountFound?: ((accountId: string) => void) | undefined;
 }
 
-export interface RequestTwoFactorOptions<Opened> {
-  readonly verifyLogin: VerifyLogin;
-  readonly requireAttestation: RequireAttestation;
+export interface RequestTwoFactorOptions<Opened> extends NewKeyOptions {
   readonly identities: IdentityStore;
   readonly signIns: TwoFactorSignInStore;
   readonly requests: Pick<TwoFactorRequests<Opened>, "open">;
   readonly findSignInKey: FindSignInKey;
-  readonly chains: ReadonlySet<string>;
-  readonly passkeys: PasskeySettings;
   readonly clock: Clock;
   issueEphemeral(signIn: TwoFactorSignIn): Promise<string>;
   /** Whether the account's server key was revoked on every chain. */
@@ -64,9 +49,7 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
    */
   async function requireWholeDevice(accountId: string, keys: KeysOfDevice): Promise<void> {
     const known = await signIns.devicesWith(accountId, keys);
-    const isWhole = ({ accountKey, deviceKey }: KeysOfDevice) =>
-      samePublicKey(accountKey, keys.accountKey) && samePublicKey(deviceKey, keys.deviceKey);
-    if (known.length > 0 && !known.some(isWhole)) throw new AppError("KeyAlreadyRegistered");
+    if (known.length > 0 && !known.some((each) => sameKeys(each, keys))) throw new AppError("KeyAlreadyRegistered");
   }
 
   async function requireNewKeys(accountId: string, chainName: string, keys: readonly PublicKey[]): Promise<void> {
@@ -93,23 +76,14 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     command: RequestTwoFactor,
     signal: AbortSignal,
   ): Promise<{ opened: Opened; ephemeralAccessToken: string }> => {
-    const { login, chainName, userKeyType, accountKey, deviceKey, device, requestId, traceparent } = command;
-    requireChainAndKey(options.chains, chainName, accountKey);
-    const profile = await options.verifyLogin(login, [accountKey, deviceKey]);
-    requireUsablePasskey(options.passkeys, profile.app.appId, command);
-    await options.requireAttestation("enrollment", profile.app.appId, command);
+    const { chainName, userKeyType, accountKey, deviceKey, device, requestId, traceparent } = command;
+    const profile = await verifyNewKeyRequest(options, "enrollment", command);
     const accountId = await identities.accountOf(profile.issuer, profile.subject);
     if (!accountId) throw new AppError("AccountNotFound");
     command.accountFound?.(accountId);
     if (await options.hasLeft(accountId)) throw new AppError("AccountLeft");
 
-    const idempotency = idempotencyOf("two-factor", login.token, command.idempotencyKey, [
-      chainName,
-      userKeyType,
-      accountKey,
-      deviceKey,
-      device,
-    ]);
+    const idempotency = idempotencyOf("two-factor", command);
     const before = idempotency && (await signIns.replayOf(idempotency));
     // A retry is answered also where its key was enrolled meanwhile.
     const keys = samePublicKey(accountKey, deviceKey) ? [accountKey] : [accountKey, deviceKey];

@@ -3,7 +3,7 @@ import type { Idempotency } from "../idempotency.ts";
 import type { App } from "../login.ts";
 import type { Session } from "../sessions/session.ts";
 import type { StepContext } from "../sign-up/sign-up-saga.ts";
-import type { NewUserKey } from "../user-key.ts";
+import type { KeysOfDevice, NewUserKey } from "../user-key.ts";
 
 /** The lifetime of a 2FA request and of its ephemeral token. */
 export const EPHEMERAL_TOKEN_MS = 5 * 60_000;
@@ -35,9 +35,6 @@ export interface ChainTransaction {
 export type BegunTwoFactor =
   | { readonly kind: "begun" | "replay"; readonly signIn: TwoFactorSignIn }
   | { readonly kind: "idempotency-key-reused" };
-
-/** The two keys of a device. */
-export type KeysOfDevice = Pick<NewUserKey, "accountKey" | "deviceKey">;
 
 export interface TwoFactorSignInStore {
   /** Returns what was begun with this Idempotency-Key; undefined where nothing was. */
