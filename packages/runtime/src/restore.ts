@@ -26,13 +26,10 @@ export const RESTORE_OPTIONS = {
 /** The exit code of `audit verify` where records are missing, and signed statements say why. */
 export const STATED_LOSSES = 3;
 
-interface RestoreValues {
-  readonly since?: string | undefined;
-  readonly by?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly "went-back"?: boolean | undefined;
-  readonly "nothing-lost"?: boolean | undefined;
-}
+/** The values of options, as a command has them. */
+type Values<Options extends Readonly<Record<string, { type: "string" | "boolean" }>>> = {
+  readonly [Name in keyof Options]?: (Options[Name]["type"] extends "string" ? string : boolean) | undefined;
+};
 
 /**
  * Milliseconds for a statement or a transaction of a restore. Some are about all rows of a table, such as the
@@ -53,7 +50,7 @@ export function readSince(usage: string, text: string | undefined): Date {
 const isLine = (text: string | undefined): text is string => text !== undefined && /^[^\p{C}]{1,200}$/u.test(text);
 
 /** Reads the arguments that each command `restore` has. Errors: UsageError. */
-export function readRestore(usage: string, values: RestoreValues): Restore {
+export function readRestore(usage: string, values: Values<typeof RESTORE_OPTIONS>): Restore {
   const [by, reason] = [values.by?.trim(), values.reason?.trim()];
   const { "went-back": wentBack, "nothing-lost": nothingLost } = values;
   // An auditor reads them on a terminal.
@@ -71,7 +68,7 @@ export const EVENTS_OPTIONS = { events: { type: "string" }, "no-events": { type:
  */
 export function readEvents(
   usage: string,
-  { events: file, "no-events": none = false }: { events?: string | undefined; "no-events"?: boolean | undefined },
+  { events: file, "no-events": none = false }: Values<typeof EVENTS_OPTIONS>,
 ): Iterable<EventLine> {
   if ((file === undefined) !== none) throw new UsageError(usage);
   if (file === undefined) return [];
@@ -87,7 +84,7 @@ export const CHAIN_OPTIONS = { chain: { type: "string" }, accounts: { type: "str
 /** Returns the lines of the chain, and the accounts that were found there. Errors: UsageError. */
 export function readChain(
   usage: string,
-  { chain, accounts }: { chain?: string | undefined; accounts?: string | undefined },
+  { chain, accounts }: Values<typeof CHAIN_OPTIONS>,
 ): { lines: ChainLine[]; found: Found[] } {
   if (!chain || !accounts) throw new UsageError(usage);
   return { lines: readJsonLines(chain, chainLine), found: readJsonLines(accounts, foundLine) };

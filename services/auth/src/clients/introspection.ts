@@ -5,11 +5,9 @@ import { invalidLogin, quoted } from "./login-errors.ts";
 import { isBadAnswer, refusalStatus, unavailable } from "./provider-fetch.ts";
 import type { ProviderConfig } from "./providers-file.ts";
 
-/** The times of a token that are checked, in seconds. */
-export interface TokenAge {
-  readonly maxAgeS: number;
-  readonly clockToleranceS: number;
-}
+/** The oldest token that is accepted, and how far the provider's clock may be from ours. */
+export const MAX_AGE_S = 600;
+export const CLOCK_TOLERANCE_S = 30;
 
 /**
  * Asks a provider about an opaque access token (RFC 7662) and returns its claims if it is active.
@@ -19,7 +17,6 @@ export async function introspectToken(
   found: openid.Configuration,
   { name, issuer }: Pick<ProviderConfig, "name" | "issuer">,
   clock: Clock,
-  { maxAgeS, clockToleranceS }: TokenAge,
   token: string,
 ): Promise<JWTPayload> {
   if (!found.serverMetadata().introspection_endpoint) {
@@ -50,11 +47,11 @@ export async function introspectToken(
   if (typeof exp !== "number" || typeof iat !== "number") {
     throw invalidLogin(`Provider "${name}" does not say when the access token was issued and when it expires`);
   }
-  if (!(exp > now - clockToleranceS)) throw invalidLogin("The access token has expired; log in again");
-  if (!(iat > now - maxAgeS - clockToleranceS)) {
+  if (!(exp > now - CLOCK_TOLERANCE_S)) throw invalidLogin("The access token has expired; log in again");
+  if (!(iat > now - MAX_AGE_S - CLOCK_TOLERANCE_S)) {
     throw invalidLogin("The access token was issued more than 10 minutes ago; log in again");
   }
-  const early = Math.max(iat, typeof nbf === "number" ? nbf : iat) - clockToleranceS;
+  const early = Math.max(iat, typeof nbf === "number" ? nbf : iat) - CLOCK_TOLERANCE_S;
   if (early > now) throw invalidLogin("The access token is not valid yet");
   return answer as JWTPayload;
 }

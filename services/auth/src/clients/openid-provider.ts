@@ -13,18 +13,15 @@ import {
 import { LRUCache } from "lru-cache";
 import * as openid from "openid-client";
 import type { LoginProfile } from "../domain/login.ts";
-import { introspectToken } from "./introspection.ts";
+import { CLOCK_TOLERANCE_S, introspectToken, MAX_AGE_S } from "./introspection.ts";
 import { invalidLogin, issuerOf, quoted, tokenProblem } from "./login-errors.ts";
-import { createProviderFetch, isBadAnswer, refusalStatus, unavailable } from "./provider-fetch.ts";
+import { createProviderFetch, isBadAnswer, refusalStatus, TIMEOUT_S, unavailable } from "./provider-fetch.ts";
 import { type ProfileClaims, profileOf, text, withUserInfo } from "./provider-profile.ts";
 import type { ProviderClient, ProviderConfig } from "./providers-file.ts";
 import { fetchUserInfo } from "./userinfo.ts";
 
 /** The accepted signature algorithms of tokens: asymmetric ones only. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
-const MAX_AGE_S = 600;
-const CLOCK_TOLERANCE_S = 30;
-const TIMEOUT_S = 4;
 /** ID tokens that a process remembers, each for at most ten minutes. */
 const MAX_REMEMBERED = 10_000;
 /** RFC 6750, section 2.1. */
@@ -217,7 +214,7 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
 
   async function userInfo(accessToken: string, subject: unknown): Promise<ProfileClaims | undefined> {
     const { userinfo_endpoint: endpoint } = (await configuration(config.clients[0]!)).serverMetadata();
-    return fetchUserInfo({ endpoint, providerFetch, timeoutMs: TIMEOUT_S * 1000 }, accessToken, subject);
+    return endpoint ? fetchUserInfo(endpoint, providerFetch, accessToken, subject) : undefined;
   }
 
   async function introspect(token: string): Promise<JWTPayload> {
@@ -226,8 +223,7 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
         `The token is no JWT, and provider "${name}" takes no opaque access tokens; send the ID token`,
       );
     }
-    const age = { maxAgeS: MAX_AGE_S, clockToleranceS: CLOCK_TOLERANCE_S };
-    return introspectToken(await configuration(introspection), config, clock, age, token);
+    return introspectToken(await configuration(introspection), config, clock, token);
   }
 
   return {

@@ -1,6 +1,8 @@
 import { AppError, readBody } from "@countersign/core";
 import * as openid from "openid-client";
 
+/** Of each request. */
+export const TIMEOUT_S = 4;
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Names below localhost too: nobody can register them (RFC 6761, section 6.3). */
 const LOOPBACK = /^(([\w-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])$/;

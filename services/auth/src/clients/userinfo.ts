@@ -1,28 +1,24 @@
 import { invalidLogin } from "./login-errors.ts";
-import { ProviderAnswerError, type ProviderFetch, unavailable } from "./provider-fetch.ts";
+import { ProviderAnswerError, type ProviderFetch, TIMEOUT_S, unavailable } from "./provider-fetch.ts";
 import type { ProfileClaims } from "./provider-profile.ts";
 
 /**
  * Fetches the claims about the person of an access token from a userinfo endpoint (OpenID Connect Core,
- * section 5.3); returns undefined where there is no endpoint or it refuses the token.
+ * section 5.3); returns undefined where it refuses the token.
  * Errors: InvalidLoginToken, IdentityProviderUnavailable.
  */
 export async function fetchUserInfo(
-  {
-    endpoint,
-    providerFetch,
-    timeoutMs,
-  }: { endpoint: string | undefined; providerFetch: ProviderFetch; timeoutMs: number },
+  endpoint: string,
+  providerFetch: ProviderFetch,
   accessToken: string,
   subject: unknown,
 ): Promise<ProfileClaims | undefined> {
-  if (!endpoint) return undefined;
   let answer: Response;
   let claims: unknown;
   try {
     answer = await providerFetch(endpoint, {
       headers: { authorization: `Bearer ${accessToken}`, accept: "application/json" },
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(TIMEOUT_S * 1000),
     });
     claims = answer.status === 200 ? await answer.json() : undefined;
   } catch (cause) {

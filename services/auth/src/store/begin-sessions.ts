@@ -5,8 +5,8 @@ import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
 import { sessionCreatedRow } from "./events.ts";
 import { toSessionColumns } from "./rows.ts";
 
-/** Clocks of other services may be behind ours. */
-const SKEW_MS = 60_000;
+/** Clocks of services differ by less. */
+export const SKEW_MS = 60_000;
 
 /** A session that was last refreshed longer ago has no access token that is still good. */
 const LAST_TOKEN_MS = REFRESH_RETRY_MS + ACCESS_TOKEN_MS + SKEW_MS;

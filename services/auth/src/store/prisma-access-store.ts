@@ -4,7 +4,7 @@ import { queriesIn } from "@countersign/postgres";
 import type { AccessStore } from "../domain/access/remove-device.ts";
 import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
 import type { Session } from "../domain/sessions/session.ts";
-import { ENDED_MS, lockAccess } from "./begin-sessions.ts";
+import { ENDED_MS, lockAccess, SKEW_MS } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { endSessions } from "./postgres-session-store.ts";
 import { toKey, toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
@@ -71,9 +71,6 @@ export async function endAllSessions(
   return endSessions(queriesIn(tx), ends, leaves ? [left] : []);
 }
 
-/** A session is dated when its key was read, by auth's clock, a revocation by key's. They differ by less. */
-const SKEW_MS = 60_000;
-
 /** Returns live sessions in the order in which transactions lock them. */
 const liveSessions = async (tx: Tx, where: Prisma.SessionWhereInput): Promise<Session[]> =>
   (await tx.session.findMany({ where: { ...where, endedAt: null }, orderBy: { id: "asc" } })).map(toSession);
@@ -88,6 +85,7 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         // For as long as a sign-in that is under way, or its token, may last: from now on, since the event
         // may come late, and sessions were refreshed meanwhile.
         const blocked = await blockKey(tx, accountId, accountKey, ENDED_MS);
+        // A session is dated when its key was read, by auth's clock, a revocation by key's.
         const readBefore = new Date(revokedAt.getTime() + SKEW_MS);
         const sessions = await liveSessions(tx, { ...ofKey, createdAt: { lte: readBefore } });
         const ends = sessions.map((session) => {

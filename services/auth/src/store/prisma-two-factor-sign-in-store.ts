@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import { queriesIn, sqlFile } from "@countersign/postgres";
 import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
-import { beginSessionIn, lockAccess } from "./begin-sessions.ts";
+import { beginSessionIn, lockAccess, SKEW_MS } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
 import { blockKeys } from "./prisma-access-store.ts";
@@ -13,9 +13,6 @@ type Tx = Prisma.TransactionClient;
 type KeyRow = Record<"accountKeyAlgorithm" | "accountKey" | "deviceKeyAlgorithm" | "deviceKey", string>;
 
 const findDevicesWith = sqlFile(new URL("../../sql/find-devices-with.sql", import.meta.url));
-
-/** Clocks of other services may be behind ours. */
-const SKEW_MS = 60_000;
 
 /**
  * Ends an ephemeral token, whose session id is its request: every operation except finishing refuses it then.
