@@ -2,6 +2,7 @@ import type { PasskeySettings } from "@countersign/keys";
 import type { Attestation, RequireAttestation } from "./attestation.ts";
 import { hashOf, type Idempotency } from "./idempotency.ts";
 import type { Login, LoginProfile, VerifyLogin } from "./login.ts";
+import type { StepContext } from "./sign-up/sign-up-saga.ts";
 import { type NewUserKey, requireChainAndKey, requireUsablePasskey } from "./user-key.ts";
 
 /** A request for a key on a chain by a person who logged in: a sign-up, or the enrollment of a new device. */
@@ -10,9 +11,7 @@ export interface NewKeyRequest extends NewUserKey {
   readonly chainName: string;
   readonly idempotencyKey: string;
   readonly attestation: Attestation | undefined;
-  readonly requestId: string;
-  /** Of the request, for the calls that are part of it. */
-  readonly traceparent?: string | undefined;
+  readonly context: StepContext;
   /** Called with the account, once it is known. */
   readonly accountFound?: ((accountId: string) => void) | undefined;
 }

@@ -12,6 +12,7 @@ import { z } from "zod";
 import type { Attestation } from "../domain/attestation.ts";
 import type { Login } from "../domain/login.ts";
 import type { NewKeyRequest } from "../domain/new-key-request.ts";
+import type { StepContext } from "../domain/sign-up/sign-up-saga.ts";
 
 const MAX_TOKEN_CHARS = 16_384;
 const MAX_TEXT_CHARS = 256;
@@ -82,6 +83,13 @@ function userKeyFrom(userKey: UserKey | undefined) {
 /** Reads a short text, such as the name of a chain. Errors: InvalidRequest. */
 export const nameFrom = (value: string, pointer: string): string => limited(value, MAX_TEXT_CHARS, pointer);
 
+/** Returns the context of the calls that are part of this one. */
+export const contextOf = ({ requestId, trace, signal }: CallContext): StepContext => ({
+  requestId,
+  traceparent: formatTraceParent(trace),
+  signal,
+});
+
 /** Reads a sign-up or the request of a new device. Errors: InvalidRequest, InvalidPublicKey. */
 export const newKeyRequestFrom = (request: SignUpRequest, chainPointer: string, call: CallContext): NewKeyRequest => ({
   login: loginFrom(request.login),
@@ -89,7 +97,6 @@ export const newKeyRequestFrom = (request: SignUpRequest, chainPointer: string, 
   ...userKeyFrom(request.userKey),
   idempotencyKey: nameFrom(request.idempotencyKey, "/idempotencyKey"),
   attestation: attestationFrom(request.attestation),
-  requestId: call.requestId,
-  traceparent: formatTraceParent(call.trace),
+  context: contextOf(call),
   accountFound: accountOf(call),
 });

@@ -1,4 +1,4 @@
-import { AppError, formatTraceParent, invalidField, isUuid } from "@countersign/core";
+import { AppError, invalidField, isUuid } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import {
   ChallengeType,
@@ -14,7 +14,7 @@ import { type Answer, type RespondChallengeOptions, respondChallenge } from "../
 import { type FinishTwoFactorOptions, finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
 import { type RequestTwoFactorOptions, requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
-import { loginFrom, nameFrom, newKeyRequestFrom } from "./conversions.ts";
+import { contextOf, loginFrom, nameFrom, newKeyRequestFrom } from "./conversions.ts";
 
 /** More than any signature has: DER of P-256 has 72 bytes at most. */
 const MAX_SIGNATURE_BYTES = 256;
@@ -71,10 +71,10 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
 
     async requestTwoFactor(asked, call) {
       await limits.twoFactor(call);
-      const { opened, ephemeralAccessToken } = await request(
-        { ...newKeyRequestFrom(asked, "/request/chainName", call), ip: call.clientIp ?? "" },
-        call.signal,
-      );
+      const { opened, ephemeralAccessToken } = await request({
+        ...newKeyRequestFrom(asked, "/request/chainName", call),
+        ip: call.clientIp ?? "",
+      });
       return { twoFactorAuth: opened, ephemeralAccessToken };
     },
 
@@ -82,10 +82,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
       const token = requireToken(call);
       const id = twoFactorAuthRequestId.toLowerCase();
       if (!isUuid(id)) throw new AppError("TwoFactorAuthNotFound");
-      const { accountId, chainName, transaction, credentials } = await finish(
-        { token, id, requestId: call.requestId, traceparent: formatTraceParent(call.trace) },
-        call.signal,
-      );
+      const { accountId, chainName, transaction, credentials } = await finish({ token, id, context: contextOf(call) });
       const { account } = await accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
       return { account, transaction, credentials };
     },

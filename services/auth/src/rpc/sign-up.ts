@@ -15,11 +15,9 @@ export function signUpHandlers(options: SignUpOptions<Deployment>, limit: Limit)
   return {
     async signUp(request, call) {
       await limit(call);
-      const { token, tokenRefusal, signal } = call;
-      const { deployment, credentials } = await command(
-        { ...newKeyRequestFrom(request, "/chainName", call), token, tokenRefusal },
-        signal,
-      );
+      const { token, tokenRefusal } = call;
+      const asked = newKeyRequestFrom(request, "/chainName", call);
+      const { deployment, credentials } = await command({ ...asked, token, tokenRefusal });
       const { account, transaction } = deployment.answer;
       return { account, transaction, credentials };
     },

@@ -304,7 +304,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
         attestation: undefined,
         ip: "192.0.2.1",
       };
-      return ask({ ...command, requestId: "test", ...rest }, signal);
+      return ask({ ...command, context: { requestId: "test", signal }, ...rest });
     },
     /** The ephemeral token of a request that was asked. */
     async tokenOf(accountId: string, id: string, change: Partial<VerifiedToken> = {}): Promise<VerifiedToken> {
@@ -322,7 +322,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     },
     enroll: (signIn: TwoFactorSignIn, enrollment: Enrollment) =>
       enroll(signIn, enrollment, { requestId: "test", signal }),
-    finish: (token: VerifiedToken, id: string) => finish({ token, id, requestId: "test" }, signal),
+    finish: (token: VerifiedToken, id: string) => finish({ token, id, context: { requestId: "test", signal } }),
     approved: (accountId: string, id: string) => approved(accountId, id, { requestId: "test", signal }),
   };
 }

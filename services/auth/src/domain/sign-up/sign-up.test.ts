@@ -35,9 +35,9 @@ async function refused(token: VerifiedToken | undefined, tokenRefusal: Reason | 
     idempotencyKey: "",
     token,
     tokenRefusal,
-    requestId: "request-1",
+    context: { requestId: "request-1", signal: new AbortController().signal },
   } as unknown as Parameters<ReturnType<typeof signUp>>[0];
-  const error: unknown = await signUp(options)(command, new AbortController().signal).catch((thrown) => thrown);
+  const error: unknown = await signUp(options)(command).catch((thrown) => thrown);
   // A refused token is never a session.
   expect(leases).toEqual([token && { accountId: "account", accountKey: key, deviceKey: key }]);
   return error as AppError;
@@ -145,7 +145,7 @@ function world({ status = "deployed", leased, registerKey, giveUp, attestation, 
     attestation: undefined,
     token: undefined,
     tokenRefusal: undefined,
-    requestId: "request",
+    context: { requestId: "request", signal: new AbortController().signal },
   } as const;
   return {
     clock,
@@ -156,8 +156,7 @@ function world({ status = "deployed", leased, registerKey, giveUp, attestation, 
     attested,
     marks,
     command,
-    signUp: (change: Partial<Parameters<typeof run>[0]> = {}, signal = new AbortController().signal) =>
-      run({ ...command, ...change }, signal),
+    signUp: (change: Partial<Parameters<typeof run>[0]> = {}) => run({ ...command, ...change }),
   };
 }
 
@@ -211,7 +210,8 @@ describe("signUp", () => {
 
   it("opens no session for a caller that is gone: it would end the session of a sign-in since", async () => {
     const { sessions, signUp: run } = world();
-    await expect(run({}, AbortSignal.abort())).rejects.toMatchObject({ reason: "Unavailable" });
+    const context = { requestId: "request", signal: AbortSignal.abort() };
+    await expect(run({ context })).rejects.toMatchObject({ reason: "Unavailable" });
     expect(sessions).toEqual([]);
   });
 

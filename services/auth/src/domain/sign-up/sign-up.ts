@@ -52,9 +52,9 @@ export const SAGA_LEASE_MS = 30_000;
  */
 export const signUp =
   <Answer extends Deployed>(options: SignUpOptions<Answer>) =>
-  async (command: SignUp, signal: AbortSignal): Promise<{ deployment: Answer; credentials: Credentials }> => {
+  async (command: SignUp): Promise<{ deployment: Answer; credentials: Credentials }> => {
     const { store, sessions, steps, clock, issue } = options;
-    const { chainName, accountKey, deviceKey, device, token, requestId, traceparent } = command;
+    const { chainName, accountKey, deviceKey, device, token, context } = command;
     const profile = await verifyNewKeyRequest(options, "sign-up", command);
 
     const now = clock.now();
@@ -88,7 +88,7 @@ export const signUp =
       now: () => clock.now(),
       waitMs: CHAIN_WAIT_MS,
       keepFailed: false,
-      context: { requestId, traceparent, signal },
+      context,
     };
     const deployment = await driveSignUp(saga, drive).catch(async (error) => {
       // If this fails, the runner gives up in its place once the lease has ended.
@@ -96,7 +96,7 @@ export const signUp =
       throw error;
     });
     // The device of a caller that is gone may have signed in since: this session would end that one.
-    if (signal.aborted) throw new AppError("Unavailable");
+    if (context.signal.aborted) throw new AppError("Unavailable");
     const beginning = beginSession(
       {
         id: saga.sessionId ?? uuidv7(clock),
@@ -110,7 +110,7 @@ export const signUp =
       clock.now(),
     );
     const asked = { at: saga.createdAt, bySession: token?.sessionId };
-    const session = await sessions.begin(beginning, requestId, asked);
+    const session = await sessions.begin(beginning, context.requestId, asked);
     if (!session || isUsed(session, clock.now())) throw accountExists(command, true);
     return { deployment, credentials: await issue(session) };
   };

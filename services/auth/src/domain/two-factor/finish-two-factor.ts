@@ -24,9 +24,7 @@ export interface FinishTwoFactor {
   readonly token: VerifiedToken;
   /** `TwoFactorAuth.id` or the id of one of its messages. */
   readonly id: string;
-  readonly requestId: string;
-  /** Of the request, for the calls that are part of it. */
-  readonly traceparent?: string | undefined;
+  readonly context: StepContext;
 }
 
 export interface FinishTwoFactorOptions {
@@ -78,14 +76,10 @@ export const finishTwoFactor = (options: FinishTwoFactorOptions) => {
     }
   }
 
-  return async (
-    { token, id, requestId, traceparent }: FinishTwoFactor,
-    signal: AbortSignal,
-  ): Promise<FinishedTwoFactor> => {
+  return async ({ token, id, context }: FinishTwoFactor): Promise<FinishedTwoFactor> => {
     const { accountId, twoFactorId } = token;
     if (token.scope !== "sign" || twoFactorId === undefined) throw insufficientScope(["sign"], token.scope);
     await limitPolls(twoFactorId);
-    const context = { requestId, traceparent, signal };
     const enrollment = await requests.describe(accountId, id, context);
     if (enrollment.id !== twoFactorId) {
       throw new AppError("InsufficientScope", { detail: "The ephemeral token was issued for another request" });
@@ -114,7 +108,8 @@ export const finishTwoFactor = (options: FinishTwoFactorOptions) => {
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       readAt,
     );
-    if (!(await signIns.finish(signIn.id, session, now, requestId))) throw new AppError("TwoFactorAuthFinished");
+    if (!(await signIns.finish(signIn.id, session, now, context.requestId)))
+      throw new AppError("TwoFactorAuthFinished");
     return { accountId, chainName, transaction: sealed.transaction, credentials: await issue(session) };
   };
 };

@@ -72,11 +72,8 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
       throw error;
     });
 
-  return async (
-    command: RequestTwoFactor,
-    signal: AbortSignal,
-  ): Promise<{ opened: Opened; ephemeralAccessToken: string }> => {
-    const { chainName, userKeyType, accountKey, deviceKey, device, requestId, traceparent } = command;
+  return async (command: RequestTwoFactor): Promise<{ opened: Opened; ephemeralAccessToken: string }> => {
+    const { chainName, userKeyType, accountKey, deviceKey, device } = command;
     const profile = await verifyNewKeyRequest(options, "enrollment", command);
     const accountId = await identities.accountOf(profile.issuer, profile.subject);
     if (!accountId) throw new AppError("AccountNotFound");
@@ -120,7 +117,7 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     if (signIn.expiresAt <= now) throw new AppError("TwoFactorAuthExpired");
     const recovering = await signIns.isRecovering(accountId, now);
     const from = { email: profile.email, ip: command.ip, recovering };
-    const opened = await options.requests.open(signIn, from, { requestId, traceparent, signal });
+    const opened = await options.requests.open(signIn, from, command.context);
     return { opened, ephemeralAccessToken: await options.issueEphemeral(signIn) };
   };
 };
