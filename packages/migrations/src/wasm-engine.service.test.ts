@@ -27,6 +27,7 @@ const STEPS = [
   "ALTER TABLE busy ADD COLUMN phone text; UPDATE busy SET age = age + 1 -- Not to be done twice",
   "UPDATE busy SET age = age + 1",
   'CREATE INDEX CONCURRENTLY "busy_name" ON "busy" ("name")',
+  'DROP INDEX CONCURRENTLY "busy_name"',
   "ALTER TABLE busy ADD COLUMN town text",
 ];
 
@@ -151,31 +152,38 @@ it("a migration that was interrupted is applied by the next run", async () => {
   expect((await watcher.query("SELECT age FROM busy ORDER BY id")).rows).toEqual([{ age: 3 }, { age: 2 }]);
 }, 30_000);
 
+const interruptEach = (on: pg.Client) =>
+  on.query(`
+    CREATE OR REPLACE FUNCTION interrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'interrupted'; END $$;
+    CREATE TRIGGER interrupt BEFORE UPDATE OF applied_steps_count ON _prisma_migrations
+      FOR EACH ROW EXECUTE FUNCTION interrupt()`);
+
 it("a migration that was interrupted after its commit is not applied twice", async () => {
   await apply(5);
   const watcher = await connect();
-  await watcher.query(`
-    CREATE FUNCTION interrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'interrupted'; END $$;
-    CREATE TRIGGER interrupt BEFORE UPDATE OF applied_steps_count ON _prisma_migrations
-      FOR EACH ROW EXECUTE FUNCTION interrupt()`);
+  await interruptEach(watcher);
   await expect(apply(6)).rejects.toThrow("interrupted");
   await expect(apply(7)).rejects.toThrow("interrupted");
   await watcher.query("DROP TRIGGER interrupt ON _prisma_migrations");
   expect(await apply(7)).toEqual(["20261123000006_step"]);
+  await interruptEach(watcher);
+  await expect(apply(8)).rejects.toThrow("interrupted");
+  await watcher.query("DROP TRIGGER interrupt ON _prisma_migrations");
+  expect(await apply(8)).toEqual(["20261123000007_step"]);
   expect((await watcher.query("SELECT age FROM busy ORDER BY id")).rows).toEqual([{ age: 4 }, { age: 3 }]);
 }, 30_000);
 
 it("a run waits for another one, and leaves its migration alone", async () => {
-  await apply(7);
+  await apply(8);
   const [busy, watcher] = [await connect(), await connect()];
   await busy.query("BEGIN");
   await busy.query("SELECT count(*) FROM busy");
-  const first = apply(8);
+  const first = apply(9);
   await waitingFor(watcher);
   const program = `
     import { withSchemaEngine } from ${JSON.stringify(join(import.meta.dirname, "wasm-engine.ts"))};
     const { appliedMigrationNames } = await withSchemaEngine(${JSON.stringify({ url: databaseUrl() })}, (engine) =>
-      engine.applyMigrations(${JSON.stringify(input(8))}));
+      engine.applyMigrations(${JSON.stringify(input(9))}));
     console.log(JSON.stringify(appliedMigrationNames));`;
   const second = promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
   await vi.waitFor(
@@ -186,6 +194,6 @@ it("a run waits for another one, and leaves its migration alone", async () => {
     { timeout: 10_000 },
   );
   await busy.query("COMMIT");
-  expect(await first).toEqual(["20261123000007_step"]);
+  expect(await first).toEqual(["20261123000008_step"]);
   expect((await second).stdout).toBe("[]\n");
 }, 30_000);

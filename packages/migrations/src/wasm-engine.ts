@@ -102,7 +102,7 @@ const RETRY_MS = 3_000;
 const GIVE_UP_MS = 300_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
-const CONCURRENTLY = /\bCREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+"?(\w+)"?/i;
+const CONCURRENTLY = /\b(CREATE|DROP)\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+EXISTS\s+)?"?(\w+)"?/i;
 
 /**
  * Ends the records of migrations that have begun, where there are records. One that was interrupted changed
@@ -119,11 +119,12 @@ const endBegun = (as: "finished_at" | "rolled_back_at"): string => `
  * at every semicolon, also inside of a function's body.
  */
 async function runScript(pool: pg.Pool, script: string): Promise<void> {
-  const index = CONCURRENTLY.exec(script)?.[1];
+  const [, verb, index] = CONCURRENTLY.exec(script) ?? [];
   if (index !== undefined) {
-    // Locks nobody out, and waits as long as older transactions take. An interrupted run left one.
+    // In no transaction. It locks nobody out, and waits as long as older transactions take; a run that was
+    // interrupted has left an index, or has dropped it.
     await pool.query(`DROP INDEX CONCURRENTLY IF EXISTS "${index}"`);
-    await pool.query(script);
+    if (verb!.toUpperCase() === "CREATE") await pool.query(script);
     return;
   }
   // The pool would end the connection of a query that failed, and with it the limit and the engine's lock.
