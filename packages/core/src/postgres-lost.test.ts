@@ -20,6 +20,8 @@ describe("Postgres is lost", () => {
     ],
     ["the server's shutdown", withCode("57P01")],
     ["a connection that failed", withCode("08006")],
+    ["a server that only reads, before or after a failover", withCode("25006")],
+    ["the server's full disk", withCode("53100")],
     ["pg's pool", new Error("timeout exceeded when trying to connect")],
     ["the server's timeout of an idle transaction", withCode("25P03")],
     ["a connection that we ended", new Error("Client was closed and is not queryable")],

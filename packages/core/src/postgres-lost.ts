@@ -5,10 +5,10 @@
 const PRISMA = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2028"]);
 const SOCKET = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EHOSTUNREACH", "EAI_AGAIN"]);
 /**
- * SQLSTATE: class 08 (connection), server shutdown and startup, too many connections, idle too long in a
- * transaction.
+ * SQLSTATE: classes 08 (connection) and 53 (full disk, too many connections), server shutdown and startup,
+ * idle too long in a transaction, a server that only reads.
  */
-const SQLSTATE = /^(08...|57P0[1-3]|53300|25P03)$/;
+const SQLSTATE = /^(08...|53...|57P0[1-3]|25P03|25006)$/;
 const ADAPTER = new Set(["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections"]);
 // pg gives these errors no code.
 const PG =
@@ -18,8 +18,8 @@ const MAX_DEPTH = 5;
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /**
- * Returns whether an error of pg or Prisma, or one of its causes, means that Postgres was not reachable. Such
- * an error says nothing about the statement itself.
+ * Returns whether an error of pg or Prisma, or one of its causes, means that Postgres was not able to work.
+ * Such an error says nothing about the statement itself.
  */
 export function isPostgresLost(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > MAX_DEPTH) return false;

@@ -32,6 +32,7 @@ export interface PoolOptions {
 const MAX_LIFETIME_S = 3_600;
 /** SQLSTATE: the password is wrong; there is no such role. */
 const NOT_AUTHENTICATED = new Set(["28P01", "28000"]);
+const READ_ONLY = "25006";
 /** Milliseconds between two looks whether there is a new password. */
 const LOOK_MS = 250;
 
@@ -76,6 +77,8 @@ export function createPool(databaseUrl: string | Watched<string>, pool: PoolOpti
     // listener ends the process. The client's next query fails.
     client.on("error", () => undefined);
     closeWhenSilent(client, queryMs);
+    // During a failover the server's name may lead to one that only reads: not for the connection's life.
+    client.connection.on("errorMessage", ({ code }) => code === READ_ONLY && client.connection.stream.destroy());
     onConnect?.(certificateEnds(client.connection.stream as Socket));
   });
   return created;

@@ -50,6 +50,30 @@ it("reports how long work waited for a connection, and nothing where one was fre
   }
 });
 
+it("leaves a server that only reads, which the name of the database led to during a failover", async () => {
+  const name = new URL(url).pathname.slice(1);
+  const before = openPostgres(url, { connections: 1 });
+  await before.execute(sql`SELECT 1`);
+  await postgres.execute({
+    name: "",
+    text: `ALTER DATABASE "${name}" SET default_transaction_read_only = on`,
+    values: [],
+  });
+  const during = openPostgres(url, { connections: 1 });
+  const write = () => during.transaction((tx) => tx.execute(sql`INSERT INTO number VALUES (25006)`));
+  try {
+    await expect(write()).rejects.toSatisfy(isPostgresLost);
+    await before.execute({
+      name: "",
+      text: `ALTER DATABASE "${name}" RESET default_transaction_read_only`,
+      values: [],
+    });
+    expect(await write()).toBe(1);
+  } finally {
+    await Promise.all([before.close(), during.close()]);
+  }
+});
+
 it("keeps a connection that is idle for longer than the time limit of a query", async () => {
   const processId = () => postgres.query(sql`SELECT pg_backend_pid() AS id`);
   const before = await processId();
