@@ -37,7 +37,8 @@ function componentsOf(args: readonly string[]): string[] {
 }
 
 async function kubectl([verb, ...args]: readonly string[]): Promise<string> {
-  const known = /^(-l|-o|-f|-|wide|yaml|--prefix|--previous|--since=\d+[mh]|--dry-run=client|--from-file=\S+)$/;
+  const known =
+    /^(-l|-o|-f|-|wide|yaml|--prefix|--previous|--since=\d+[mh]|--tail=-1|--dry-run=client|--from-file=\S+)$/;
   for (const arg of args.filter((each) => each.startsWith("-"))) if (!known.test(arg)) refuse(`kubectl ${verb} ${arg}`);
   const logOf = (name: string) => readFileSync(resolve(root, stack.stateDir, "log", `${name}.log`), "utf8");
   switch ([verb, args[0]?.startsWith("-") ? "" : args[0]].join(" ").trim()) {
@@ -64,6 +65,8 @@ async function kubectl([verb, ...args]: readonly string[]): Promise<string> {
       return /^kind: Secret$/m.test(await text(process.stdin)) ? "secret configured" : refuse("no Secret to apply");
     default:
       if (verb === "describe" && args[0] === "pod") return componentsOf(args).join();
+      // With a selector, kubectl shows ten lines of each pod unless it is asked for all.
+      if (verb === "logs" && args.includes("-l") && !args.includes("--tail=-1")) return refuse("the last ten lines");
       if (verb === "logs") return componentsOf(args).map(logOf).join("");
       return refuse(`kubectl ${verb} ${args.join(" ")}`);
   }
