@@ -23,6 +23,12 @@ describe("the connection string for migrations", () => {
     const missing = { AUTH_DATABASE_URL_FILE: join(directory, "none") };
     expect(() => databaseUrl("auth", missing)).toThrow("AUTH_DATABASE_URL_FILE=");
   });
+
+  it("is refused where the file is empty: pg would migrate the database of this machine", () => {
+    const empty = join(directory, "empty");
+    writeFileSync(empty, "\n");
+    expect(() => databaseUrl("auth", { AUTH_DATABASE_URL_FILE: empty })).toThrow("AUTH_DATABASE_URL_FILE=");
+  });
 });
 
 describe("the services to migrate", () => {

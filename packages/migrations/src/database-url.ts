@@ -12,7 +12,9 @@ export function databaseUrl(service: ServiceName, env: NodeJS.ProcessEnv): strin
   if (value && file) throw new Failure(`${name} and ${name}_FILE are both set: set one of them.`);
   if (!file) return value || undefined;
   try {
-    return readFileSync(file, "utf8").trim();
+    const url = readFileSync(file, "utf8").trim();
+    if (url === "") throw new Error("it is empty");
+    return url;
   } catch (error) {
     throw new Failure(`${name}_FILE=${file} cannot be read: ${(error as Error).message}`);
   }
