@@ -27,7 +27,8 @@ describe("an administrator", () => {
     const { call, lines } = callOf();
     expect(() => administrator(call, "find", { reason })).toThrow("CallerNotAllowed");
     const named = callOf("ada");
-    for (const wrong of ["", "too short", " ".repeat(20), "x".repeat(501), "a reason\nof two lines"])
+    const reordered = "the quarter\u202e, by nobody";
+    for (const wrong of ["", "too short", " ".repeat(20), "x".repeat(501), "a reason\nof two lines", reordered])
       expect(() => administrator(named.call, "find", { reason: wrong })).toThrow("InvalidRequest");
     expect(() => administrator(named.call, "find", { reason, accountId: "x" })).toThrow("InvalidRequest");
     expect([...lines, ...named.lines]).toEqual([]);

@@ -5,6 +5,8 @@ import { z } from "zod";
 const reasonField = textField(500)
   .trim()
   .refine((reason) => reason.length >= 10, "must say why, in 10 to 500 characters")
+  // An auditor reads it on a terminal, in the statement about an archive.
+  .regex(/^\P{C}*$/u, "has characters that cannot be seen")
   .refine((reason) => !/\S@\S/.test(reason), "has an e-mail address, which would stay for ever: name a ticket");
 
 /** An account's id; empty where a command may be about no account. */
