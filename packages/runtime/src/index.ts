@@ -43,6 +43,7 @@ export {
   type EventLine,
   type Found,
   foundLine,
+  linesOf,
   readJsonLines,
   type SignedUp,
   signedUpLine,

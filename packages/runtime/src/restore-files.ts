@@ -5,8 +5,8 @@ import { ConfigError } from "./config.ts";
 /** A file is read in parts: with a million events it is longer than a string can be. */
 const PART_BYTES = 1_048_576;
 
-/** Yields the lines of a file. Errors: ConfigError where the last one has no end. */
-function* linesOf(path: string): Generator<string> {
+/** Yields the whole lines of a file. Errors: ConfigError where the last one has no end, and must have. */
+export function* linesOf(path: string, mayBeCutOff = false): Generator<string> {
   const file = openSync(path, "r");
   try {
     const decoder = new TextDecoder();
@@ -17,7 +17,8 @@ function* linesOf(path: string): Generator<string> {
       rest = lines.pop()!;
       yield* lines;
     }
-    if (rest + decoder.decode() !== "") throw new ConfigError([`${path}: is cut off: its last line has no end`]);
+    if (!mayBeCutOff && rest + decoder.decode() !== "")
+      throw new ConfigError([`${path}: is cut off: its last line has no end`]);
   } finally {
     closeSync(file);
   }

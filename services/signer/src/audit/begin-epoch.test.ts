@@ -74,31 +74,30 @@ describe("an epoch of the audit log", () => {
   });
 
   it("is not begun where no checkpoint is lost, nor from checkpoints that do not fit together", () => {
-    const { basis } = restoredWorld();
+    const { world, basis } = restoredWorld();
     expect(beginEpoch({ ...basis, elsewhere: file(basis.database) }, stated)).toBeUndefined();
     const other = auditWorld();
     other.write(7, 1);
     for (let i = 0; i < 4; i += 1) other.checkpoint();
     expect(() => beginEpoch({ ...basis, elsewhere: file(other.checkpoints) }, stated)).toThrow("do not fit together");
-    const cut = file(basis.elsewhere[0]!.checkpoints.toSpliced(2, 1, signed("[]")));
+    const cut = file(world.checkpoints.toSpliced(2, 1, signed("[]")));
     expect(() => beginEpoch({ ...basis, elsewhere: cut }, stated)).toThrow("unreadable");
   });
 
   it("is begun after each restore, also where nobody kept the checkpoints that were lost", () => {
-    const { basis } = restoredWorld();
+    const { world, basis } = restoredWorld();
     const elsewhere = file(basis.database);
     const { lost, checkpoint } = beginEpoch({ ...basis, elsewhere, wentBack: true }, stated)!;
     expect([lost, checkpoint.sequence, checkpoint.restore!.databaseSequence]).toEqual([[], 3, 2]);
     expect(checkpoint.restore!.ends).toMatchObject([{ chainId: chainIdOf(1), size: 5, kept: 8 }]);
     // A cut file and the stream's events together.
-    const { checkpoints } = basis.elsewhere[0]!;
-    const both = [...elsewhere, { name: "the events", checkpoints: checkpoints.slice(2) }];
+    const both = [...elsewhere, { name: "the events", checkpoints: world.checkpoints.slice(2) }];
     expect(beginEpoch({ ...basis, elsewhere: both, wentBack: true }, stated)!.lost).toHaveLength(1);
   });
 
   it("takes no checkpoint with a signature that is not the audit key's", () => {
-    const { basis } = restoredWorld();
-    const { checkpoints } = basis.elsewhere[0]!;
+    const { world, basis } = restoredWorld();
+    const { checkpoints } = world;
     const forged = checkpoints.with(2, signed(checkpoints[2]!.text, generateKeyPair()));
     expect(() => beginEpoch({ ...basis, elsewhere: file(forged) }, stated)).toThrow("not signed by the audit key");
   });

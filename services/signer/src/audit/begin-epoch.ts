@@ -24,7 +24,7 @@ export interface EpochBasis {
   /** All checkpoints of the database that went back, behind that part. */
   readonly database: readonly SignedCheckpoint[];
   /** Checkpoints that were kept elsewhere. */
-  readonly elsewhere: readonly { readonly name: string; readonly checkpoints: readonly SignedCheckpoint[] }[];
+  readonly elsewhere: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[];
   readonly chains: readonly StoredChain[];
   readonly keys: AuditPublicKeys;
   /** The database went back, also where no checkpoint that it lost is known. */
@@ -57,7 +57,7 @@ export function beginEpoch(
   if (database.length > 0 && parseCheckpoint(database.at(-1)!.text)!.sequence !== databaseSequence)
     throw new Error("the database lacks a checkpoint in between: no restore does that");
   const rows = new Map<number, SignedCheckpoint>();
-  for (const signed of elsewhere.flatMap(({ checkpoints }) => checkpoints)) {
+  for (const signed of elsewhere.flatMap(({ checkpoints }) => [...checkpoints])) {
     const { sequence, keyVersion } = parseCheckpoint(signed.text)!;
     const isNew = sequence > databaseSequence && !rows.has(sequence);
     if (isNew && verifyAuditSignature(signed, keyVersion, keys)) rows.set(sequence, signed);

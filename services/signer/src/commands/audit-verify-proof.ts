@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { GetAuditProofResponse } from "@countersign/proto/signer/v1/information.ts";
 import { command, UsageError } from "@countersign/runtime";
-import { verifyProof } from "../audit/verify-proof.ts";
+import { type ProvenRecord, verifyProof } from "../audit/verify-proof.ts";
 import { readAuditKeys } from "./audit-keys.ts";
 
 /**
@@ -24,15 +24,16 @@ export const auditVerifyProof = command({
       path: response.path,
     };
     const proven = verifyProof(proof, readAuditKeys(values["public-key"]));
-    const problem = typeof proven === "string" ? proven : notThisMessage(proven.messageHash, values.message);
+    const problem = typeof proven === "string" ? proven : notThisSignature(proven, values.message);
     if (problem) print(`WRONG  ${problem}`);
     else print(JSON.stringify(proven));
     return problem ? 1 : 0;
   },
 });
 
-function notThisMessage(messageHash: string, file: string | undefined): string {
-  if (!file) return "";
+function notThisSignature({ verdict, messageHash }: ProvenRecord, file: string | undefined): string {
+  if (verdict !== "signed") return `the record is a refusal: ${verdict}`;
+  if (file === undefined) return "";
   const found = createHash("sha256").update(readFileSync(file)).digest("hex");
   return found === messageHash ? "" : "the record is about another message";
 }

@@ -1,5 +1,5 @@
-import { createReadStream, readFileSync } from "node:fs";
-import { command, STATED_LOSSES, UsageError } from "@countersign/runtime";
+import { createReadStream } from "node:fs";
+import { command, linesOf, STATED_LOSSES, UsageError } from "@countersign/runtime";
 import { archivedLine } from "../audit/archive.ts";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { parseSignedLine } from "../audit/checkpoint-file.ts";
@@ -11,12 +11,13 @@ const MAX_SHOWN_PROBLEMS = 100;
 /** The exit code where the files are whole and are not the whole log. */
 const ONLY_A_PART = 4;
 
-/** Reads a file of a signer's checkpoints. A line that is none counts as an unreadable checkpoint. */
-export function readCheckpoints(path: string): { name: string; checkpoints: SignedCheckpoint[] } {
-  const lines = readFileSync(path, "utf8").split("\n");
-  // A crash leaves a part of a line behind the last line end.
-  lines.pop();
-  return { name: path, checkpoints: lines.map((line) => parseSignedLine(line) ?? { text: "", signature: "" }) };
+/** Returns a file of a signer's checkpoints, read each time. A line that is none is an unreadable one. */
+export function readCheckpoints(path: string): { name: string; checkpoints: Iterable<SignedCheckpoint> } {
+  function* read(): Generator<SignedCheckpoint> {
+    // A crash leaves a part of a line behind the last line end.
+    for (const line of linesOf(path, true)) yield parseSignedLine(line) ?? { text: "", signature: "" };
+  }
+  return { name: path, checkpoints: { [Symbol.iterator]: read } };
 }
 
 /**
@@ -49,7 +50,7 @@ export const auditVerify = command({
       `${records} records in ${chains} chains under ${checkpoints} checkpoints${until ? ` until ${until.toISOString()}` : ""}`,
     );
     if (uncovered > 0) print(`${uncovered} records at the end are under no checkpoint yet`);
-    if (elsewhere.length === 0)
+    if (elsewhere.every(({ checkpoints: [some] }) => !some))
       print("compared with the export's own checkpoints only: give --checkpoints to see that none was taken away");
     for (const { chainId, first, last, statement } of losses.slice(0, MAX_SHOWN_PROBLEMS)) {
       const { sequence, time, by, reason } = statement;
