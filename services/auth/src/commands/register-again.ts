@@ -50,18 +50,9 @@ export const registerAgain = command({
       const enrolled = await prisma.twoFactorSignIn.findMany({ where: { enrolledAt: { gte: since } } });
       const bySignUp = registrationSteps({ keys, devices }, KeyOrigin.KEY_ORIGIN_SIGN_UP);
       const byApproval = registrationSteps({ keys, devices }, KeyOrigin.KEY_ORIGIN_TWO_FACTOR);
-      for (const { enrolledKey, deviceId, first, steps } of [
-        ...signedUp.map((row) => ({
-          ...{ enrolledKey: toSaga(row), deviceId: row.deviceId, first: FIRST_USER_KEY_INDEX, steps: bySignUp },
-        })),
-        ...enrolled.map((row) => ({
-          ...{
-            enrolledKey: toTwoFactorSignIn(row),
-            deviceId: uuidv7(systemClock),
-            first: undefined,
-            steps: byApproval,
-          },
-        })),
+      for (const [enrolledKey, deviceId, first, steps] of [
+        ...signedUp.map((row) => [toSaga(row), row.deviceId, FIRST_USER_KEY_INDEX, bySignUp] as const),
+        ...enrolled.map((row) => [toTwoFactorSignIn(row), uuidv7(systemClock), undefined, byApproval] as const),
       ]) {
         const { accountId, chainName, accountKey, deviceKey } = enrolledKey;
         const onItsChain = onChain.get(`${accountId}/${chainName}/${accountKey.publicKey}`);

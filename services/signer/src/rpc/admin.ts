@@ -37,28 +37,20 @@ const archive = z.object({
 });
 const decision = z.object({ requestId: uuidField, approve: z.boolean(), sha256: z.union([z.literal(""), sha256]) });
 
-const toResult = ({
-  problems,
-  records,
-  chains,
-  checkpoints,
-  uncovered,
-  until,
-  losses,
-  archived,
-}: NonNullable<VerifiedSoFar["report"]>) =>
+const toResult = (report: NonNullable<VerifiedSoFar["report"]>) =>
   ({
-    problems: problems.slice(0, MAX_PROBLEMS),
-    records: BigInt(records),
-    chains: BigInt(chains),
-    checkpoints: BigInt(checkpoints),
-    uncovered: BigInt(uncovered),
-    until: until?.toISOString() ?? "",
-    losses: losses.slice(0, MAX_PROBLEMS).map(({ chainId, first, last, statement: { sequence, time, by, reason } }) => {
+    problems: report.problems.slice(0, MAX_PROBLEMS),
+    records: BigInt(report.records),
+    chains: BigInt(report.chains),
+    checkpoints: BigInt(report.checkpoints),
+    uncovered: BigInt(report.uncovered),
+    until: report.until?.toISOString() ?? "",
+    losses: report.losses.slice(0, MAX_PROBLEMS).map(({ chainId, first, last, statement }) => {
+      const { sequence, time, by, reason } = statement;
       const stated = `checkpoint ${sequence} states at ${time.toISOString()} that the database was restored`;
       return `records ${first} to ${last} of chain ${chainId}: ${stated}, by ${by}: ${reason}`;
     }),
-    archived,
+    archived: report.archived,
   }) satisfies AuditResult;
 
 /** Handles signer.v1.Admin. */
