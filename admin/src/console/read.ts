@@ -107,6 +107,10 @@ export async function readAccount({ each }: Services, reason: string, accountId:
 export async function findAccounts({ each }: Services, reason: string, text: string): Promise<string[] | undefined> {
   const term = termOf(text);
   if (!term) return undefined;
-  const answers = await Promise.all(SERVICES.map((service) => each[service].findAccounts({ reason, ...term })));
-  return [...new Set(answers.flatMap(({ accountIds }) => accountIds))];
+  // The page of the account says which service does not answer.
+  const answers = await Promise.allSettled(SERVICES.map((service) => each[service].findAccounts({ reason, ...term })));
+  const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value.accountIds : []));
+  const failed = answers.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected" && found.length === 0) throw failed.reason;
+  return [...new Set(found)];
 }
