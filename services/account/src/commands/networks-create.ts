@@ -194,17 +194,22 @@ async function createOnce(
     );
   const id = transactionId(transaction);
   print(isKnown ? `continues with transaction ${id} of ${file}` : `transaction ${id}`);
-  const failed = (reason: string) => {
+  const { address, keyId, sequenceNumber } = transaction.proposalKey;
+  const failed = async (reason: string, isSealed = false) => {
+    // A node that lags behind refuses a transaction that others have executed.
+    if (!isSealed && (await access.accountKey(address, keyId)).sequenceNumber > sequenceNumber)
+      return new Error(`${id} may have created the accounts: remove ${file} only if it did not (${reason})`);
     rmSync(file);
     return new Error(`the chain refused the transaction: ${reason}`);
   };
   try {
     if ((await access.transactionResult(id)) === undefined) await access.submit(transaction);
     const result = await access.waitForSeal(id, { signal: AbortSignal.timeout(SEAL_MS) });
-    if (result.status !== "Sealed" || result.errorMessage) throw failed(result.errorMessage || result.status);
+    if (result.status !== "Sealed" || result.errorMessage)
+      throw await failed(result.errorMessage || result.status, result.status === "Sealed");
     return createdAccounts(result.events);
   } catch (error) {
-    if (error instanceof AccessApiError && error.status === 400) throw failed(error.message);
+    if (error instanceof AccessApiError && error.status === 400) throw await failed(error.message);
     if (error instanceof AccessApiError || (error as Error).name === "TimeoutError")
       throw new Error(`no seal yet (${(error as Error).message}): run this again`, { cause: error });
     throw error;
