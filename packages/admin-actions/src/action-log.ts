@@ -68,21 +68,23 @@ const firstIdAt = (time: Date): string => `${uuidv7({ now: () => time }).slice(0
 
 /** Keeps the actions in the table admin_action. */
 export function createActionLog(queries: Queries, clock: Clock): ActionLog {
+  /** Returns the requests that may be approved, or the one of an id. */
+  const open = (id: string | null) =>
+    queries.query<ActionRow>(sql`
+      SELECT id, at, person, command, account_id AS "accountId", arguments, reason, outcome,
+        request_id AS "requestId"
+      FROM admin_action AS a
+      WHERE outcome = 'requested' AND id > ${firstIdAt(new Date(clock.now().getTime() - REQUEST_GOOD_FOR_MS))}::uuid
+        AND (${id}::uuid IS NULL OR id = ${id}::uuid)
+        AND NOT EXISTS (SELECT FROM admin_action AS d WHERE d.request_id = a.id)
+      ORDER BY id DESC LIMIT 200`);
   return {
     async read(by, action) {
       await insertAction(queries, by, { ...action, outcome: "read" }, clock);
     },
     begin: (by, action) => insertAction(queries, by, { ...action, outcome: "begun" }, clock),
     request: (by, action) => insertAction(queries, by, { ...action, outcome: "requested" }, clock),
-    async findRequest(id) {
-      const [request] = await queries.query<ActionRow>(sql`
-        SELECT id, at, person, command, account_id AS "accountId", arguments, reason, outcome,
-          request_id AS "requestId"
-        FROM admin_action AS a
-        WHERE id = ${id}::uuid AND outcome = 'requested'
-          AND NOT EXISTS (SELECT FROM admin_action AS d WHERE d.request_id = a.id)`);
-      return request;
-    },
+    findRequest: async (id) => (await open(id))[0],
     reject: (by, { id, command, accountId }) =>
       insertAction(queries, by, { command, accountId, outcome: "rejected", requestId: id }, clock),
     async act(by, action, work) {
@@ -103,13 +105,6 @@ export function createActionLog(queries: Queries, clock: Clock): ActionLog {
         WHERE (${accountId ?? null}::uuid IS NULL OR account_id = ${accountId ?? null}::uuid)
           AND (${beforeId ?? null}::uuid IS NULL OR id < ${beforeId ?? null}::uuid)
         ORDER BY id DESC LIMIT ${limit}::int`),
-    openRequests: () =>
-      queries.query<ActionRow>(sql`
-        SELECT id, at, person, command, account_id AS "accountId", arguments, reason, outcome,
-          request_id AS "requestId"
-        FROM admin_action AS a
-        WHERE outcome = 'requested' AND id > ${firstIdAt(new Date(clock.now().getTime() - REQUEST_GOOD_FOR_MS))}::uuid
-          AND NOT EXISTS (SELECT FROM admin_action AS d WHERE d.request_id = a.id)
-        ORDER BY id DESC LIMIT 200`),
+    openRequests: () => open(null),
   };
 }
