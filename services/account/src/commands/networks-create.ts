@@ -18,6 +18,8 @@ import {
   type OperatorAccounts,
   type OperatorAddresses,
 } from "../chain/operator-accounts.ts";
+import { toFlow } from "../domain/admin/list-balances.ts";
+import { transactionFromJson, transactionToJson } from "../store/transaction-json.ts";
 
 /** The facts of a network that all its users share. https://developers.flow.com/evm/using */
 const FACTS: Record<Network["network"], Pick<Network, "evmChainId" | "evmContract"> & { explorer: string }> = {
@@ -137,7 +139,7 @@ export const networksCreate = command({
     }
     const transaction = createOperatorAccounts(network, wanted);
     if (options["dry-run"]) {
-      const balance = await balanceOf(access, options.funder);
+      const balance = toFlow(await access.balance(options.funder.replace(/^0x/, "")));
       const entry = entryOf({ creator: "0".repeat(16), paymaster: "0".repeat(16) });
       print(JSON.stringify({ funder: { address: options.funder, balance }, transaction, entry }, null, 2));
       return 0;
@@ -164,10 +166,6 @@ interface Funder extends Pick<ChainSigner, "address" | "keyId"> {
   keyFile: string;
 }
 
-const BALANCE = "access(all) fun main(address: Address): UFix64 { return getAccount(address).balance }";
-const balanceOf = (access: AccessApi, address: string): Promise<unknown> =>
-  access.executeScript(BALANCE, [JSON.stringify({ type: "Address", value: `0x${address.replace(/^0x/, "")}` })]);
-
 async function requireServing(access: AccessApi, addresses: OperatorAddresses, wanted: OperatorAccounts) {
   const problem = await findProblem(access, addresses, wanted);
   if (problem !== undefined) throw new Error(problem);
@@ -185,13 +183,10 @@ async function createOnce(
   print: (line: string) => void,
 ): Promise<OperatorAddresses> {
   const isKnown = existsSync(file);
-  const transaction = isKnown ? readTransaction(file) : await signed(access, content, funder);
-  if (!isKnown)
-    writeFileSync(
-      file,
-      JSON.stringify(transaction, (_, value) => (typeof value === "bigint" ? String(value) : value)),
-      { flag: "wx" },
-    );
+  const transaction = isKnown
+    ? transactionFromJson(JSON.parse(readFileSync(file, "utf8")))
+    : await signed(access, content, funder);
+  if (!isKnown) writeFileSync(file, JSON.stringify(transactionToJson(transaction)), { flag: "wx" });
   const id = transactionId(transaction);
   print(isKnown ? `continues with transaction ${id} of ${file}` : `transaction ${id}`);
   const { address, keyId, sequenceNumber } = transaction.proposalKey;
@@ -214,12 +209,6 @@ async function createOnce(
       throw new Error(`no seal yet (${(error as Error).message}): run this again`, { cause: error });
     throw error;
   }
-}
-
-function readTransaction(file: string): FlowTransaction {
-  const { gasLimit, proposalKey, ...rest } = JSON.parse(readFileSync(file, "utf8"));
-  const sequenceNumber = BigInt(proposalKey.sequenceNumber);
-  return { ...rest, gasLimit: BigInt(gasLimit), proposalKey: { ...proposalKey, sequenceNumber } };
 }
 
 /** Returns the transaction with the funder as proposer, payer and authorizer. Errors: Error. */
