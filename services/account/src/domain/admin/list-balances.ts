@@ -1,4 +1,5 @@
 import { AppError } from "@countersign/core";
+import { cadenceAddressesOf } from "../accounts/account-on-chain.ts";
 import type { AccountStore, ObservedChain } from "../ports.ts";
 
 export interface Balance {
@@ -26,9 +27,7 @@ export const listBalances =
   (options: { readonly accounts: Pick<AccountStore, "find">; readonly chains: ReadonlyMap<string, ObservedChain> }) =>
   async (accountId: string, signal: AbortSignal): Promise<Balance[]> => {
     const { accounts, chains } = options;
-    const found = accountId === "" ? undefined : await accounts.find(accountId, "");
-    if (accountId !== "" && !found) throw new AppError("AccountNotFound");
-    const addresses = found?.account.addresses.filter(({ chainType }) => chainType === "cadence");
+    const addresses = accountId === "" ? undefined : await cadenceAddressesOf(accounts, accountId);
     if (addresses?.length === 0) throw new AppError("AccountNotReady");
     const read = async (chain: ObservedChain): Promise<Balance[]> => {
       const { chainName, paymaster, creator } = chain;
