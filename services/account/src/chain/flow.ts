@@ -50,7 +50,6 @@ export function createFlowChain(
     chainName,
     evmChainId,
     creator,
-    evmContract,
     paymaster: paymaster.address,
     maxReferenceAge: MAX_REFERENCE_AGE,
     latestBlock: (signal) => access.latestSealedBlock(signal),

@@ -33,7 +33,8 @@ export interface Chain {
     readonly keyCount: number;
     readonly firstKeyId?: number | undefined;
   };
-  readonly evmContract: string;
+  /** The text of the creation transaction. */
+  readonly creationScript: string;
   readonly maxReferenceAge: bigint;
   latestBlock(signal: AbortSignal): Promise<{ id: string; height: bigint }>;
   /** As of the block at `height`, or of the newest. */

@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
-import { envelopeMessage, type FlowTransaction } from "@countersign/flow";
+import { createAccountsScript, envelopeMessage, type FlowTransaction } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { CreationSigner, CreationStore, SignedCreation } from "../ports.ts";
@@ -75,7 +75,7 @@ async function play(script: Script, start: Creation = creation()) {
     chainName: "flow",
     evmChainId: 646,
     creator: { address: "e03daebed8ca0615", keyCount: 8 },
-    evmContract: "f8d6e0586b0a20c7",
+    creationScript: createAccountsScript("f8d6e0586b0a20c7"),
     maxReferenceAge: 650n,
     latestBlock: async () => ({ id: "ab".repeat(32), height: next(heights) }),
     sequenceNumber: async (_keyIndex, _signal, height) =>

@@ -1,7 +1,6 @@
 import { type Clock, isAppError } from "@countersign/core";
 import {
   createAccountsArguments,
-  createAccountsScript,
   envelopeMessage,
   type FlowTransaction,
   MAX_COMPUTATION,
@@ -50,7 +49,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     ]);
     const accounts = accountIds.map((_, i) => ({ serverKey: serverKeys[i]!, userKey: creation.userKeys[i]! }));
     const unsigned: FlowTransaction = {
-      script: createAccountsScript(chain.evmContract),
+      script: chain.creationScript,
       arguments: createAccountsArguments(accounts),
       referenceBlockId: block.id,
       gasLimit: MAX_COMPUTATION,
