@@ -53,6 +53,19 @@ export const areBehind = (keys: readonly AccountKey[], index: number): boolean =
   keys.every((key) => key.index < index);
 
 /**
+ * Returns how a transaction went, with the account's keys after it; undefined while it may still come. The
+ * height is read before the keys: what is too old at it cannot execute after they are read. Its own block
+ * counts: the newest one may be that of a node which lags behind.
+ */
+export async function keysAfter(chain: KeyAdditionChain, transactionId: string, address: string, signal: AbortSignal) {
+  const { status, height: executedAt = 0n } = await chain.keyAdditionOutcome(transactionId, signal);
+  if (status === "pending") return undefined;
+  const { height } = await chain.latestBlock(signal);
+  const keys = await chain.accountKeys(address, signal, executedAt > height ? executedAt : height);
+  return { status, height, keys };
+}
+
+/**
  * Requires fewer user keys than the limit, so that no key is put on chain that could not be registered.
  * Errors: TooManyKeys.
  */

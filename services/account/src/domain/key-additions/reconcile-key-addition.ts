@@ -1,7 +1,7 @@
 import type { Clock } from "@countersign/core";
 import { activeKey } from "@countersign/flow";
-import { cadenceAddressOf, chainNamed } from "../accounts/account-on-chain.ts";
-import type { AccountsOnChains, KeyAddition, KeyAdditionChain, KeyAdditionStore } from "./key-addition.ts";
+import { cadenceAddressOf, chainNamed, keysAfter } from "../accounts/account-on-chain.ts";
+import type { AccountsOnChains, KeyAddition, KeyAdditionStore } from "./key-addition.ts";
 
 export interface ReconcileKeyAdditionOptions extends AccountsOnChains {
   readonly additions: KeyAdditionStore;
@@ -42,15 +42,13 @@ export const reconcileKeyAddition =
     if (found.accountId !== accountId) return undefined;
     if (found.state !== "submitted" || !found.transaction) return found;
     const chain = chainNamed(chains, found.chainName);
-    const end = await endOf(found, chain, await cadenceAddressOf(accounts, accountId, found.chainName), signal);
-    if (end === undefined) {
-      // No node has the bytes: the first submission may have been lost.
-      if ((await chain.keyAdditionOutcome(found.transactionId, signal)).status === "unknown") {
-        await chain.submit(found.transaction, signal);
-      }
-      return found;
-    }
-    await additions.finish(attemptId, end);
+    const address = await cadenceAddressOf(accounts, accountId, found.chainName);
+    const now = await keysAfter(chain, found.transactionId, address, signal);
+    if (!now) return found;
+    const end = endOf(found, now, chain.maxReferenceAge);
+    if (end) await additions.finish(attemptId, end);
+    // No node has the bytes: the first submission may have been lost.
+    else if (now.status === "unknown") await chain.submit(found.transaction, signal);
     return { ...found, ...end };
   };
 
@@ -61,20 +59,13 @@ type End = { state: "sealed"; keyIndex: number } | { state: "failed" };
  * sealed, also where this id failed: the same payload may have been sealed under another one (a signature's
  * n−s twin). An attempt without its key has failed if the chain executed or refused it, or it is too old.
  */
-async function endOf(
-  { transactionId, referenceHeight, userKey }: KeyAddition,
-  chain: KeyAdditionChain,
-  address: string,
-  signal: AbortSignal,
-): Promise<End | undefined> {
-  const { status, height: executedAt = 0n } = await chain.keyAdditionOutcome(transactionId, signal);
-  if (status === "pending") return undefined;
-  // Read before the keys: an attempt that is too old at this height cannot execute after they are read.
-  const { height } = await chain.latestBlock(signal);
-  // Its own block counts: the newest one may be that of a node which lags behind.
-  const keys = await chain.accountKeys(address, signal, executedAt > height ? executedAt : height);
+function endOf(
+  { referenceHeight, userKey }: KeyAddition,
+  { status, height, keys }: NonNullable<Awaited<ReturnType<typeof keysAfter>>>,
+  maxReferenceAge: bigint,
+): End | undefined {
   const key = activeKey(keys, "user", userKey.publicKey);
   if (key) return { state: "sealed", keyIndex: key.index };
-  const over = status === "failed" || status === "sealed" || height - referenceHeight > chain.maxReferenceAge;
+  const over = status === "failed" || status === "sealed" || height - referenceHeight > maxReferenceAge;
   return over ? { state: "failed" } : undefined;
 }

@@ -1,5 +1,5 @@
 import { KEY_ROLES, keyRoleOf } from "@countersign/flow";
-import { cadenceAddressOf, chainNamed } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, chainNamed, keysAfter } from "../accounts/account-on-chain.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { RotationOptions, ServerKeyRotation, ServerKeyRotationState } from "./server-key-rotation.ts";
 
@@ -14,14 +14,12 @@ export const reconcileServerKeyRotation =
     const { accountId, chainName, newKey, transactionId, referenceHeight } = rotation;
     const chain = chainNamed(chains, chainName);
     const address = await cadenceAddressOf(accounts, accountId, chainName);
-    const { status, height: executedAt = 0n } = await chain.keyAdditionOutcome(transactionId, signal);
-    if (status === "pending") return "submitted";
-    // Read before the keys: what is too old now cannot execute after it.
-    const { height } = await chain.latestBlock(signal);
+    const found = await keysAfter(chain, transactionId, address, signal);
+    if (!found) return "submitted";
+    const { status, height, keys } = found;
     // The effect counts, of any transaction: a signature's n−s twin seals under another id. A revoked key was
     // there, too.
-    const at = executedAt > height ? executedAt : height;
-    const key = (await chain.accountKeys(address, signal, at)).find((each) => isServerKey(each, newKey));
+    const key = keys.find((each) => isServerKey(each, newKey));
     if (key) {
       await signer.rotateBinding(rotation, key.index);
       await rotations.finish(rotation, "sealed");
