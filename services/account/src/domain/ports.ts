@@ -66,6 +66,17 @@ export interface Leases {
   mayLease(chainName: string, lease: Lease): Promise<boolean>;
 }
 
+/** The heights up to which each chain was read. */
+export interface Heights extends Leases {
+  /**
+   * Takes or renews a chain's lease and returns the height; undefined while another replica has it. A new
+   * chain begins at `begin`.
+   */
+  lease(chainName: string, lease: Lease, begin: bigint): Promise<bigint | undefined>;
+  /** Moves the height; false, and nothing done, where somebody has moved it before. */
+  advance(chainName: string, heights: { from: bigint; to: bigint }): Promise<boolean>;
+}
+
 /** The chain, as far as operators watch it. */
 export interface ObservedChain {
   readonly chainName: string;

@@ -3,7 +3,7 @@ import { OPEN_SAGAS_MS, type ServiceRuntime } from "@countersign/runtime";
 import type { Config } from "../config.ts";
 import { type SettleBudgetsOptions, type SettlementChain, settleBudgets } from "../domain/budgets/settle-budgets.ts";
 import { type KeyWatchChain, type WatchKeysOptions, watchKeys } from "../domain/chain-watch/watch-keys.ts";
-import type { ChainReadings, Leases, ObservedChain } from "../domain/ports.ts";
+import type { ChainReadings, Heights, Leases, ObservedChain } from "../domain/ports.ts";
 import { createAlertCounter } from "../metrics.ts";
 import { followChains, forEachChain } from "./chain-follower.ts";
 import { narrowRanges } from "./narrow-ranges.ts";
@@ -22,7 +22,7 @@ export interface ChainJobsOptions extends OpenRotationsOptions {
   readonly onAdded?: (start: (chainName: string) => void) => void;
   readonly keyWatch: WatchKeysOptions["store"] & Leases;
   readonly readings: ChainReadings;
-  readonly settlements: SettleBudgetsOptions["store"] & Leases;
+  readonly settlements: Heights;
   readonly budgetSigner: SettleBudgetsOptions["signer"];
 }
 

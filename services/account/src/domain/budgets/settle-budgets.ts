@@ -1,4 +1,4 @@
-import type { Lease } from "../ports.ts";
+import type { Heights, Lease } from "../ports.ts";
 
 /** A transaction that our paymaster has paid for, whether it worked or not. */
 export interface PaidTransaction {
@@ -35,19 +35,9 @@ export interface BudgetSigner {
   }): Promise<void>;
 }
 
-/** The heights up to which each chain was reported to the signer. */
-export interface SettlementStore {
-  /**
-   * Takes or renews a chain's lease and returns the height that was reported; undefined while another replica
-   * has it. A new chain begins at `begin`.
-   */
-  lease(chainName: string, lease: Lease, begin: bigint): Promise<bigint | undefined>;
-  /** Moves the height; false, and nothing done, where somebody has moved it before. */
-  advance(chainName: string, heights: { from: bigint; to: bigint }): Promise<boolean>;
-}
-
 export interface SettleBudgetsOptions {
-  readonly store: SettlementStore;
+  /** The heights up to which each chain was reported to the signer. */
+  readonly store: Pick<Heights, "lease" | "advance">;
   readonly signer: BudgetSigner;
   readonly chain: SettlementChain;
   readonly lease: Lease;

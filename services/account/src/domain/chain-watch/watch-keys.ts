@@ -1,4 +1,4 @@
-import type { Lease } from "../ports.ts";
+import type { Heights, Lease } from "../ports.ts";
 import { type AccountEvent, type AlertActions, typesToRead } from "./account-event.ts";
 import { type Alert, type AlertChain, findAlerts } from "./find-alerts.ts";
 
@@ -16,12 +16,7 @@ export interface KeyWatchChain extends AlertChain {
 }
 
 /** How far each chain was read. */
-export interface KeyWatchStore {
-  /**
-   * Takes or renews a chain's lease and returns the height that was processed; undefined while another
-   * replica has it. A new chain begins at `begin`.
-   */
-  lease(chainName: string, lease: Lease, begin: bigint): Promise<bigint | undefined>;
+export interface KeyWatchStore extends Pick<Heights, "lease"> {
   /** The accounts of these addresses of a chain, as far as they are ours. */
   managed(chainName: string, addresses: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
