@@ -3,6 +3,7 @@ import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { claimRows, type Postgres, type Queries, sql } from "@countersign/postgres";
+import type { TransactionReference } from "@countersign/proto/common/v1/types.ts";
 import type { AccountAddress } from "../domain/accounts/account.ts";
 import { NO_PROFILE } from "../domain/accounts/profiles.ts";
 import type { CreatedAccount, CreationState } from "../domain/creations/creation.ts";
@@ -68,10 +69,25 @@ async function end(tx: Queries, id: string, state: "sealed" | "failed"): Promise
     WHERE creation_id = ${id}::uuid`);
 }
 
-const addressesOf = (created: CreatedAccount, chainName: string, chainId: number): AccountAddress[] => [
-  { chainName, chainType: "cadence", address: created.address, chainId },
-  { chainName, chainType: "evm", address: created.evmAddress, chainId },
+export const addressesOf = (
+  { address, evmAddress }: Pick<CreatedAccount, "address" | "evmAddress">,
+  chainName: string,
+  chainId: number,
+): AccountAddress[] => [
+  { chainName, chainType: "cadence", address, chainId },
+  { chainName, chainType: "evm", address: evmAddress, chainId },
 ];
+
+/** Returns the row of the event that an account is on chain; restored accounts have no transaction. */
+export function deployedEvent(
+  accountId: string,
+  occurredAt: Date,
+  addresses: readonly AccountAddress[],
+  transaction?: TransactionReference,
+) {
+  const accountDeployed = { addresses: addresses.map((each) => addressToProto(each, NO_PROFILE)), transaction };
+  return eventRow("account", "account-deployed", { accountId, occurredAt }, { accountDeployed });
+}
 
 /** Keeps creations in Postgres: the database decides who holds which deployment, key and creation. */
 export function postgresCreationStore(postgres: Postgres, options: CreationStoreOptions): CreationStore {
@@ -215,11 +231,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
           WHERE chain_name = ${chainName} AND account_id = ANY(${accountIds}::uuid[])`);
         await tx.execute(sql`UPDATE account SET updated_at = ${now} WHERE id = ANY(${accountIds}::uuid[])`);
         const transaction = transactionToProto(transactionId, chainName, transactionUrl);
-        const events = created.map(({ accountId }, i) => {
-          const shown = addresses[i]!.map((each) => addressToProto(each, NO_PROFILE));
-          const accountDeployed = { addresses: shown, transaction };
-          return eventRow("account", "account-deployed", { accountId, occurredAt: now }, { accountDeployed });
-        });
+        const events = created.map(({ accountId }, i) => deployedEvent(accountId, now, addresses[i]!, transaction));
         await tx.execute(sql`
           INSERT INTO outbox (id, subject, payload, created_at, account_id)
           SELECT id, subject, payload, ${now}::timestamptz, account_id

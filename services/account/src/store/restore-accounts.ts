@@ -1,9 +1,7 @@
-import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { Found } from "@countersign/runtime";
-import { NO_PROFILE } from "../domain/accounts/profiles.ts";
-import { addressToProto } from "../to-proto.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
+import { addressesOf, deployedEvent } from "./postgres-creation-store.ts";
 
 type Tx = Prisma.TransactionClient;
 
@@ -41,27 +39,14 @@ export async function restoreAccounts(
       create: { accountId, chainName, ...key, ...deployed },
       update: deployed,
     });
-    const addresses = [
-      { chainName, chainType: "cadence" as const, address, chainId: evmChainId },
-      { chainName, chainType: "evm" as const, address: evmAddress, chainId: evmChainId },
-    ];
+    const addresses = addressesOf({ address, evmAddress }, chainName, evmChainId);
     const { count } = await tx.address.createMany({
       data: addresses.map((each) => ({ accountId, ...each })),
       skipDuplicates: true,
     });
     if (count === 0) continue;
     added += 1;
-    const accountDeployed = { addresses: addresses.map((each) => addressToProto(each, NO_PROFILE)) };
-    await tx.outbox.create({
-      data: eventRow(
-        "account",
-        "account-deployed",
-        { accountId, occurredAt: now },
-        {
-          accountDeployed: { ...accountDeployed, transaction: undefined },
-        },
-      ),
-    });
+    await tx.outbox.create({ data: deployedEvent(accountId, now, addresses) });
   }
   const assigned = { chainName, state: "assigned" };
   const { count: requeued } = await tx.deployment.updateMany({
