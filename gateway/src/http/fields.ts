@@ -29,6 +29,15 @@ export const hexBytes = (maxBytes: number, description: string, example: string,
     });
 };
 
+/** A passkey's part of a signature in its form on chain; no bytes where it is absent. */
+export const extensionData = hexBytes(
+  4_096,
+  "Accompanies a passkey's signature, in its form on chain (FLIP 264).",
+  "01f8",
+)
+  .optional()
+  .transform((bytes) => bytes ?? Buffer.alloc(0));
+
 /** Accepts base64 or base64url of at most `maxLength` characters; returns the bytes. */
 export const base64Bytes = (maxLength: number, description: string) =>
   z

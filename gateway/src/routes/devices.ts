@@ -8,7 +8,9 @@ import { toDevice } from "./mapping/device.ts";
 import { fromRegisteredKey } from "./mapping/public-key.ts";
 import { repeatable } from "./rpc.ts";
 
-const keyAlgorithm = Algorithm.optional().meta({ description: "Needed for compressed points of secp256k1 only." });
+export const keyAlgorithm = Algorithm.optional().meta({
+  description: "Needed for compressed points of secp256k1 only.",
+});
 
 /** A device in a path: its identity key. `algorithm` matters for compressed points only. */
 const oneDevice = {

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { queryFlag, toTimestamp, transactionId } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
+import { keyAlgorithm } from "./devices.ts";
 import { toApp, toDevice } from "./mapping/device.ts";
 import { fromPublicKey, fromRegisteredKey, toPublicKey } from "./mapping/public-key.ts";
 import { DEADLINES, repeatable } from "./rpc.ts";
@@ -84,7 +85,7 @@ export const keyRoutes = ({ keys }: Services): UntaggedRoute[] => [
       params: z.object({ publicKey: PublicKeyInput }),
       query: z.object({
         txId: transactionId(),
-        algorithm: Algorithm.optional().meta({ description: "Needed for compressed points of secp256k1 only." }),
+        algorithm: keyAlgorithm,
       }),
     },
     errors: ["InvalidPublicKey", "KeyNotFound", "TransactionPending", "TransactionMismatch", "ChainUnavailable"],

@@ -2,7 +2,7 @@ import { ChainNameInput } from "@countersign/http-api/requests.ts";
 import { ServerKeyRotation, TransactionReference } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
-import { hexBytes, toHex } from "../http/fields.ts";
+import { extensionData, hexBytes, toHex } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toTransactionReference } from "./mapping/account.ts";
 import { DEADLINES, repeatable } from "./rpc.ts";
@@ -12,11 +12,7 @@ const rotationBody = z
     chainName: ChainNameInput,
     message: hexBytes(32 * 1024, "Hex of the rotation's message, as it was listed.", "464c4f57"),
     signature: hexBytes(64, "Raw r||s of the session's account key, also a passkey's.", "ab".repeat(64)),
-    extensionData: hexBytes(
-      4_096,
-      "Accompanies a passkey's signature, in its form on chain (FLIP 264).",
-      "01f8",
-    ).optional(),
+    extensionData,
   })
   .meta({ id: "RotateServerKeyRequest", description: "A rotation with the device's signature." });
 
@@ -64,10 +60,10 @@ export const serverKeyRoutes = ({ serverKeys }: Services): UntaggedRoute[] => [
       "SignerNotCurrent",
       "ChainUnavailable",
     ],
-    handler: async ({ body: { extensionData = Buffer.alloc(0), ...signed } }, call) => {
+    handler: async ({ body }, call) => {
       // The account service submits the bytes that it has committed, and signs nothing twice.
       const options = repeatable(call, DEADLINES.approval);
-      const { transaction, done } = await serverKeys.rotateServerKey({ ...signed, extensionData }, options);
+      const { transaction, done } = await serverKeys.rotateServerKey(body, options);
       return { transaction: toTransactionReference(transaction), done };
     },
   }),

@@ -24,6 +24,11 @@ export const SignatureResponse = z
   .object({ signature: CompositeSignature })
   .meta({ id: "SignatureResponse", description: "The signature over the message." });
 
+export const chainOfAccount = optionalText(64).meta({
+  description: "Needed only where the account has the same address on two chains.",
+  examples: ["flow-emulator"],
+});
+
 const signing = {
   method: "post",
   token: "ephemeral",
@@ -33,10 +38,7 @@ const signing = {
     body: z
       .object({
         message: hexBytes(32 * 1024, "Hex of the domain tag and the RLP of payload or envelope.", "464c4f57"),
-        chainName: optionalText(64).meta({
-          description: "Needed only where the account has the same address on two chains.",
-          examples: ["flow-emulator"],
-        }),
+        chainName: chainOfAccount,
       })
       .meta({ id: "SignRequest", description: "The message to sign." }),
   },

@@ -1,30 +1,23 @@
-import { optionalText, requiredText } from "@countersign/http-api/requests.ts";
+import { requiredText } from "@countersign/http-api/requests.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
-import { cadenceAddress, hexBytes } from "../http/fields.ts";
+import { cadenceAddress, extensionData, hexBytes } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignature } from "./mapping/signature.ts";
 import { DEADLINES, once } from "./rpc.ts";
-import { SIGNING_ERRORS, SignatureResponse } from "./sign.ts";
+import { chainOfAccount, SIGNING_ERRORS, SignatureResponse } from "./sign.ts";
 
 /** The account in whose name is signed, and its user's signature over tag and content. */
 const signed = {
   address: cadenceAddress(),
-  chainName: optionalText(64).meta({
-    description: "Needed only where the account has the same address on two chains.",
-    examples: ["flow-emulator"],
-  }),
+  chainName: chainOfAccount,
   signature: hexBytes(
     64,
     "Raw r||s of the session's account key, also a passkey's, over domain tag and content.",
     "ab".repeat(64),
     64,
   ),
-  extensionData: hexBytes(
-    4_096,
-    "Accompanies a passkey's signature, in its form on chain (FLIP 264).",
-    "01f8",
-  ).optional(),
+  extensionData,
 };
 
 const userMessageBody = z
@@ -68,12 +61,9 @@ export const userMessageRoutes = ({ userMessages }: Services): UntaggedRoute[] =
       "The signer puts the tag `FLOW-V0.0-user` before the text, verifies the user's signature over both, " +
       "and signs the same. It signs no binary data: 32 bytes of them could be an order on EVM.",
     request: { body: userMessageBody },
-    handler: async ({ body: { message, ...user } }, call) => {
-      const userSignature = userSignatureOf(user);
-      const { signature } = await userMessages.signUserMessage(
-        { message, userSignature },
-        once(call, DEADLINES.signer),
-      );
+    handler: async ({ body: { message, ...userSignature } }, call) => {
+      const request = { message, userSignature };
+      const { signature } = await userMessages.signUserMessage(request, once(call, DEADLINES.signer));
       return { signature: toSignature(signature) };
     },
   }),
@@ -86,18 +76,10 @@ export const userMessageRoutes = ({ userMessages }: Services): UntaggedRoute[] =
       "The signer makes FCL's account proof for the address, under the tag `FCL-ACCOUNT-PROOF-V0.0`, verifies " +
       "the user's signature over it, and signs the same.",
     request: { body: accountProofBody },
-    handler: async ({ body: { appIdentifier, nonce, ...user } }, call) => {
-      const userSignature = userSignatureOf(user);
-      const { signature } = await userMessages.signAccountProof(
-        { appIdentifier, nonce, userSignature },
-        once(call, DEADLINES.signer),
-      );
+    handler: async ({ body: { appIdentifier, nonce, ...userSignature } }, call) => {
+      const request = { appIdentifier, nonce, userSignature };
+      const { signature } = await userMessages.signAccountProof(request, once(call, DEADLINES.signer));
       return { signature: toSignature(signature) };
     },
   }),
 ];
-
-const userSignatureOf = <User extends { extensionData?: Buffer | undefined }>({
-  extensionData = Buffer.alloc(0),
-  ...user
-}: User) => ({ ...user, extensionData });
