@@ -4,7 +4,6 @@ import { bytesToHex } from "@countersign/keys";
 import { serverKeyOf } from "../policy/account.ts";
 import { type ChainPolicy, paymasterVersion } from "../policy/chain.ts";
 import { refusal } from "../policy/refusal.ts";
-import { evaluate, type Rule } from "../policy/rule.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
 import type { BindingStore, SignedTemplates } from "./ports.ts";
 
@@ -27,18 +26,8 @@ export interface SignVoidPorts {
   chain(name: string): ChainPolicy;
 }
 
-interface VoidFacts {
-  readonly isFrozen: boolean;
-}
-
 /** Nothing was signed for the number, so there is nothing to void. No refusal: no record is written. */
 class NothingToVoid extends Error {}
-
-const accountIsFrozen: Rule<VoidFacts> = ({ isFrozen }) =>
-  isFrozen ? undefined : refusal("NotFrozen", "the account is not frozen");
-
-/** The rules of voiding a sequence number, in the order in which they apply. */
-export const VOID_RULES: readonly Rule<VoidFacts>[] = [accountIsFrozen];
 
 /**
  * Signs, as proposer and as payer, the empty transaction that uses up a sequence number of a frozen account's
@@ -69,7 +58,7 @@ export const signVoid =
     const requester = { caller, accountId, sessionId: "", limitId: "" };
     try {
       const payload = await decide("transaction", payloadMessage(transaction), requester, async () => {
-        evaluate(VOID_RULES, { isFrozen: freezes.isFrozen(accountId) });
+        if (!freezes.isFrozen(accountId)) throw refusal("NotFrozen", "the account is not frozen");
         if (!(await signedTemplates.has(account, sequenceNumber))) throw new NothingToVoid();
         return { key: serverKeyOf(account), address, keyId };
       });
