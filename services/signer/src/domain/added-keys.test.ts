@@ -2,9 +2,9 @@ import { envelopeMessage, payloadMessage } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
-import { findAdded } from "../policy/user-keys.ts";
 import { addition } from "../testing/key-addition-fixture.ts";
 import { addKey, changeOf, envelopeBy, revokeKey, sessionOf } from "../testing/key-history-fixture.ts";
+import { findAdded } from "../testing/memory-added-keys.ts";
 import {
   account,
   addedKeys,

@@ -1,5 +1,4 @@
 import type { PublicKey } from "@countersign/keys";
-import { sameHolder } from "./template.ts";
 
 /**
  * The origin of a user key: the account's creation, a device's approval, or a recovery key's after its time
@@ -17,10 +16,6 @@ export interface AddedKey {
   /** The signer has signed its revocation. */
   readonly revoked: boolean;
 }
-
-/** Returns the row of a key, or of its negation. */
-export const findAdded = (keys: readonly AddedKey[], publicKey: string): AddedKey | undefined =>
-  keys.find(({ key }) => sameHolder(key.publicKey, publicKey));
 
 /**
  * Returns for how many milliseconds a key has been on its account: Infinity for a key of the creation, which

@@ -2,7 +2,11 @@ import type { PublicKey } from "@countersign/keys";
 import type { AccountOnChain, RevokedKeys } from "../domain/ports.ts";
 import type { DeviceApprovedKey, KeyAddition } from "../policy/effects.ts";
 import { sameHolder } from "../policy/template.ts";
-import { type AddedKey, findAdded } from "../policy/user-keys.ts";
+import type { AddedKey } from "../policy/user-keys.ts";
+
+/** Returns the row of a key, or of its negation. */
+export const findAdded = (keys: readonly AddedKey[], publicKey: string): AddedKey | undefined =>
+  keys.find(({ key }) => sameHolder(key.publicKey, publicKey));
 
 /** User keys of one account in memory. */
 export function memoryAddedKeys(revokedKeys: RevokedKeys) {
