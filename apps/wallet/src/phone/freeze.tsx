@@ -1,11 +1,11 @@
 import { ProblemError } from "@countersign/client";
-import { TimeUntil, useAction, useClient, useSession } from "@countersign/react";
+import { useAction, useClient, useSession } from "@countersign/react";
 import { Snowflake } from "lucide-react";
 import { freeze, unfreeze } from "../acts/freeze.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
 import { ActionButton } from "../ui/action-button.tsx";
-import { Failed } from "../ui/states.tsx";
+import { Failed, TimeLeft } from "../ui/states.tsx";
 
 /** Returns when a time lock ends, if that is what the error says. */
 export const availableAtOf = (error: unknown): string | undefined =>
@@ -40,9 +40,7 @@ export function Freeze() {
       </div>
       {isFrozen && availableAt && (
         <p className="note locked" role="status">
-          <TimeUntil at={availableAt}>
-            {(left) => (left > 0 ? t.security.availableIn(left) : t.security.availableNow)}
-          </TimeUntil>
+          <TimeLeft at={availableAt} />
         </p>
       )}
       {error !== undefined && <Failed error={error} />}

@@ -1,5 +1,5 @@
 import type { CountersignClient } from "@countersign/client";
-import { CountersignProvider, TimeUntil, useAction } from "@countersign/react";
+import { CountersignProvider, useAction } from "@countersign/react";
 import { useState } from "react";
 import { openWithRecoveryKey, recoverPhone } from "../acts/recover-account.ts";
 import { config } from "../config.ts";
@@ -7,7 +7,7 @@ import { useTexts } from "../i18n/index.tsx";
 import { logIn } from "../login.ts";
 import { ActionButton } from "../ui/action-button.tsx";
 import { Screen } from "../ui/screen.tsx";
-import { Empty, Failed } from "../ui/states.tsx";
+import { Empty, Failed, TimeLeft } from "../ui/states.tsx";
 import { cloudOf, ownersInCloud } from "./cloud.ts";
 import { availableAtOf } from "./freeze.tsx";
 import { usePhone } from "./phone-context.tsx";
@@ -60,9 +60,7 @@ export function Recover() {
           <div>
             <p>{t.recover.locked}</p>
             <CountersignProvider client={recovery}>
-              <TimeUntil at={availableAt}>
-                {(left) => (left > 0 ? t.security.availableIn(left) : t.security.availableNow)}
-              </TimeUntil>
+              <TimeLeft at={availableAt} />
             </CountersignProvider>
           </div>
         </div>

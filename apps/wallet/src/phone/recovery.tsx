@@ -1,5 +1,5 @@
 import { ProblemError } from "@countersign/client";
-import { TimeUntil, useAction, useClient, useKeys, useTransaction } from "@countersign/react";
+import { useAction, useClient, useKeys, useTransaction } from "@countersign/react";
 import { addRecoveryKey } from "../acts/add-recovery-key.ts";
 import { network } from "../config.ts";
 import { useTexts } from "../i18n/index.tsx";
@@ -7,6 +7,7 @@ import { logIn } from "../login.ts";
 import { usePageState } from "../page-state.tsx";
 import { ActionButton } from "../ui/action-button.tsx";
 import { Button } from "../ui/button.tsx";
+import { TimeLeft } from "../ui/states.tsx";
 import { cloudOf, noteInCloud } from "./cloud.ts";
 import { availableAtOf } from "./freeze.tsx";
 import { remember } from "./history.tsx";
@@ -49,9 +50,7 @@ export function Recovery() {
       {key && <p className="note good">{t.security.hasRecovery}</p>}
       {availableAt && (
         <p className="note locked" role="status">
-          <TimeUntil at={availableAt}>
-            {(left) => (left > 0 ? t.security.availableIn(left) : t.security.availableNow)}
-          </TimeUntil>
+          <TimeLeft at={availableAt} />
         </p>
       )}
       {needsLogin(transaction.error) && (

@@ -1,10 +1,10 @@
 import type { TimeLock } from "@countersign/client";
-import { TimeUntil, useAction, useClient, useTimeLocks } from "@countersign/react";
+import { useAction, useClient, useTimeLocks } from "@countersign/react";
 import { cancelTimeLock } from "../acts/cancel-time-lock.ts";
 import { useTexts } from "../i18n/index.tsx";
 import { usePageState } from "../page-state.tsx";
 import { ActionButton } from "../ui/action-button.tsx";
-import { Failed, Loading } from "../ui/states.tsx";
+import { Failed, Loading, TimeLeft } from "../ui/states.tsx";
 
 /** The changes that wait, each with the veto of an older phone. */
 export function TimeLocks() {
@@ -39,15 +39,7 @@ function Lock({ lock, onCancelled }: { lock: TimeLock; onCancelled: () => Promis
       <div className="row">
         <span className="row-text">
           {t.security.operations[lock.operation] ?? lock.operation}
-          <small>
-            {lock.cancelledAt !== "" ? (
-              t.security.cancelled
-            ) : (
-              <TimeUntil at={lock.availableAt}>
-                {(left) => (left > 0 ? t.security.availableIn(left) : t.security.availableNow)}
-              </TimeUntil>
-            )}
-          </small>
+          <small>{lock.cancelledAt !== "" ? t.security.cancelled : <TimeLeft at={lock.availableAt} />}</small>
         </span>
         {lock.cancelledAt === "" && (
           <ActionButton kind="quiet" action={cancel}>

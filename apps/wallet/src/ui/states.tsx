@@ -1,3 +1,4 @@
+import { TimeUntil } from "@countersign/react";
 import { CircleAlert, Inbox } from "lucide-react";
 import { useTexts } from "../i18n/index.tsx";
 import { useErrorText } from "./error-text.ts";
@@ -22,6 +23,12 @@ export function Loading({ rows = 2 }: { rows?: number }) {
       ))}
     </div>
   );
+}
+
+/** How long a time lock still lasts. */
+export function TimeLeft({ at }: { at: string }) {
+  const { security } = useTexts();
+  return <TimeUntil at={at}>{(left) => (left > 0 ? security.availableIn(left) : security.availableNow)}</TimeUntil>;
 }
 
 /** A failure with its reason, and the way to try again where there is one. */
