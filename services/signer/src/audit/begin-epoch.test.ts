@@ -16,7 +16,7 @@ const file = (checkpoints: readonly SignedCheckpoint[]) => [{ name: "file", chec
  * A log of which the database went back behind its second checkpoint, with three records that only the third
  * one covered: chain 1 lost five of 13 records, chain 2 none, chain 3 all.
  */
-function restoredWorld() {
+async function restoredWorld() {
   const world = auditWorld();
   world.write(1, 5);
   world.write(2, 2);
@@ -34,7 +34,7 @@ function restoredWorld() {
   world.write(3, 4);
   world.checkpoint();
   const basis: EpochBasis = { database, elsewhere: file(world.checkpoints), chains, keys: auditKeys, wentBack: false };
-  const epoch = beginEpoch(basis, stated)!;
+  const epoch = (await beginEpoch(basis, stated))!;
   const known = [...world.checkpoints, signed(checkpointText(epoch.checkpoint))];
   const exported = (checkpoints: readonly SignedCheckpoint[], rows = records) => [
     lines[0]!,
@@ -47,8 +47,8 @@ function restoredWorld() {
 }
 
 describe("an epoch of the audit log", () => {
-  it("continues the last checkpoint that is known, and names what each chain lost", () => {
-    const { world, epoch } = restoredWorld();
+  it("continues the last checkpoint that is known, and names what each chain lost", async () => {
+    const { world, epoch } = await restoredWorld();
     expect(epoch.lost).toEqual(world.checkpoints.slice(2));
     const { sequence, closed, restore } = epoch.checkpoint;
     expect(sequence).toBe(4);
@@ -61,7 +61,7 @@ describe("an epoch of the audit log", () => {
   });
 
   it("is what an auditor finds: the losses with who stated them, and no other problem", async () => {
-    const { known, verify } = restoredWorld();
+    const { known, verify } = await restoredWorld();
     const statement = { sequence: 4, time, by: "ada", reason: "disk lost", databaseSequence: 2 };
     expect(await verify(known)).toMatchObject({
       problems: [],
@@ -73,40 +73,44 @@ describe("an epoch of the audit log", () => {
     });
   });
 
-  it("is not begun where no checkpoint is lost, nor from checkpoints that do not fit together", () => {
-    const { world, basis } = restoredWorld();
-    expect(beginEpoch({ ...basis, elsewhere: file(basis.database) }, stated)).toBeUndefined();
+  it("is not begun where no checkpoint is lost, nor from checkpoints that do not fit together", async () => {
+    const { world, basis } = await restoredWorld();
+    expect(await beginEpoch({ ...basis, elsewhere: file(basis.database) }, stated)).toBeUndefined();
     const other = auditWorld();
     other.write(7, 1);
     for (let i = 0; i < 4; i += 1) other.checkpoint();
-    expect(() => beginEpoch({ ...basis, elsewhere: file(other.checkpoints) }, stated)).toThrow("do not fit together");
+    await expect(beginEpoch({ ...basis, elsewhere: file(other.checkpoints) }, stated)).rejects.toThrow(
+      "do not fit together",
+    );
     const cut = file(world.checkpoints.toSpliced(2, 1, signed("[]")));
-    expect(() => beginEpoch({ ...basis, elsewhere: cut }, stated)).toThrow("unreadable");
+    await expect(beginEpoch({ ...basis, elsewhere: cut }, stated)).rejects.toThrow("unreadable");
   });
 
-  it("is begun after each restore, also where nobody kept the checkpoints that were lost", () => {
-    const { world, basis } = restoredWorld();
+  it("is begun after each restore, also where nobody kept the checkpoints that were lost", async () => {
+    const { world, basis } = await restoredWorld();
     const elsewhere = file(basis.database);
-    const { lost, checkpoint } = beginEpoch({ ...basis, elsewhere, wentBack: true }, stated)!;
+    const { lost, checkpoint } = (await beginEpoch({ ...basis, elsewhere, wentBack: true }, stated))!;
     expect([lost, checkpoint.sequence, checkpoint.restore!.databaseSequence]).toEqual([[], 3, 2]);
     expect(checkpoint.restore!.ends).toMatchObject([{ chainId: chainIdOf(1), size: 5, kept: 8 }]);
     // A cut file and the stream's events together.
     const both = [...elsewhere, { name: "the events", checkpoints: world.checkpoints.slice(2) }];
-    expect(beginEpoch({ ...basis, elsewhere: both, wentBack: true }, stated)!.lost).toHaveLength(1);
+    expect((await beginEpoch({ ...basis, elsewhere: both, wentBack: true }, stated))!.lost).toHaveLength(1);
   });
 
-  it("takes no checkpoint with a signature that is not the audit key's", () => {
-    const { world, basis } = restoredWorld();
+  it("takes no checkpoint with a signature that is not the audit key's", async () => {
+    const { world, basis } = await restoredWorld();
     const { checkpoints } = world;
     const forged = checkpoints.with(2, signed(checkpoints[2]!.text, generateKeyPair()));
-    expect(() => beginEpoch({ ...basis, elsewhere: file(forged) }, stated)).toThrow("not signed by the audit key");
+    await expect(beginEpoch({ ...basis, elsewhere: file(forged) }, stated)).rejects.toThrow(
+      "not signed by the audit key",
+    );
   });
 
   it("a second one names what the first one named, and brings nothing back", async () => {
-    const { basis, known, records, verify } = restoredWorld();
+    const { basis, known, records, verify } = await restoredWorld();
     const [, , , first] = known;
     // The database went back once more, to before the first statement.
-    const again = beginEpoch({ ...basis, elsewhere: file(known) }, { ...stated, by: "grace" })!;
+    const again = (await beginEpoch({ ...basis, elsewhere: file(known) }, { ...stated, by: "grace" }))!;
     expect(again.checkpoint).toMatchObject({ sequence: 5, restore: { databaseSequence: 2 } });
     const all = [...known, signed(checkpointText(again.checkpoint))];
     const report = await verify(all, all);
@@ -127,7 +131,7 @@ describe("an epoch of the audit log", () => {
 
 describe("an attacker who wants to hide records", () => {
   it("cannot remove what the statement says is kept", async () => {
-    const { known, records, verify } = restoredWorld();
+    const { known, records, verify } = await restoredWorld();
     const [chain, ...rest] = records;
     const last = rest.findIndex((line) => line.startsWith("batch 8 "));
     const shorter = [chain!.replace(/ 8 [0-9a-f]{64}/, ` 5 ${rest[4]!.slice(0, 64)}`), ...rest.toSpliced(last - 3, 4)];
@@ -135,13 +139,13 @@ describe("an attacker who wants to hide records", () => {
   });
 
   it("cannot state a loss without the audit key", async () => {
-    const { known, epoch, verify } = restoredWorld();
+    const { known, epoch, verify } = await restoredWorld();
     const forged = [...known.slice(0, 3), signed(checkpointText(epoch.checkpoint), generateKeyPair())];
     expect((await verify(forged, forged)).problems).toContain("checkpoint 4 is not signed by the audit key");
   });
 
   it("cannot state it at another place than the last checkpoint's, nor of fewer records", async () => {
-    const { known, epoch, verify } = restoredWorld();
+    const { known, epoch, verify } = await restoredWorld();
     const restore = epoch.checkpoint.restore!;
     const ends = restore.ends.map((end) => ({ ...end, size: end.size - 1 }));
     const less = [...known.slice(0, 3), signed(checkpointText({ ...epoch.checkpoint, restore: { ...restore, ends } }))];
@@ -149,9 +153,9 @@ describe("an attacker who wants to hide records", () => {
   });
 
   it("cannot remove records and call it a restore: what the database's last checkpoint covers is there", async () => {
-    const { basis, known, epoch, verify } = restoredWorld();
+    const { basis, known, epoch, verify } = await restoredWorld();
     const chains = basis.chains.map((chain) => (chain.chainId === chainIdOf(1) ? { ...chain, size: 4 } : chain));
-    expect(() => beginEpoch({ ...basis, chains }, stated)).toThrow("no restore does that");
+    await expect(beginEpoch({ ...basis, chains }, stated)).rejects.toThrow("no restore does that");
     const restore = epoch.checkpoint.restore!;
     const ends = restore.ends.map((end) => ({ ...end, kept: Math.min(end.kept, 4) }));
     const forged = [
@@ -162,11 +166,11 @@ describe("an attacker who wants to hide records", () => {
   });
 
   it("cannot leave out checkpoints that an auditor kept", async () => {
-    const { basis, known, verify } = restoredWorld();
+    const { basis, known, verify } = await restoredWorld();
     // Of a file that was cut, with the audit key: the statement takes the place of the third checkpoint.
     const { database } = basis;
     const empty = { sequence: 3, previousHash: JSON.parse(known[2]!.text)[3] as string };
-    const { checkpoint } = beginEpoch(basis, stated)!;
+    const { checkpoint } = (await beginEpoch(basis, stated))!;
     const restore = { ...checkpoint.restore!, ends: [] };
     const hiding = [...database, signed(checkpointText({ ...checkpoint, ...empty, restore }))];
     expect((await verify(hiding, known)).problems.join()).toContain("checkpoint 3 is another one than elsewhere");

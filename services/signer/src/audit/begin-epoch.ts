@@ -44,13 +44,14 @@ export interface Epoch {
  * Errors: Error where the checkpoints are not one row that the audit key signed, or records are missing that
  * a checkpoint of the database covers: no restore takes those away.
  */
-export function beginEpoch(
+export async function beginEpoch(
   { archive, database, elsewhere, chains, keys, wentBack }: EpochBasis,
   stated: { readonly by: string; readonly reason: string; readonly time: Date; readonly keyVersion: number },
-): Epoch | undefined {
+): Promise<Epoch | undefined> {
   const begins = archive && readArchive(archive, keys);
   if (archive && !begins) throw new Error("the statement about the archive is not signed by the audit key");
-  const known = verifyCheckpoints([{ name: "the database", checkpoints: database }, ...elsewhere], keys, { begins });
+  const places = [{ name: "the database", checkpoints: database }, ...elsewhere];
+  const known = await verifyCheckpoints(places, keys, { begins });
   const problems = known.problems.filter((problem) => !known.hidden.includes(problem));
   if (problems.length > 0) throw new Error(`the checkpoints do not fit together:\n${problems.join("\n")}`);
   const databaseSequence = (begins?.sequence ?? 0) + database.length;

@@ -89,44 +89,20 @@ interface Place {
   readonly checkpoints: Iterable<SignedCheckpoint>;
 }
 
+const CHECKPOINTS_PER_STEP = 100;
+const SEQUENCE = /^\["[a-z0-9-]+",(\d{1,15}),/;
+
 /**
  * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first, or from
  * where the range begins: none missing, none contradicting, each continuing the one before, the last signed
  * by the audit key, which signs for all before it. A checkpoint that only a later place has fills the row and
- * is reported as removed from the first place.
+ * is reported as removed from the first place. Others have turns between: a process that signs verifies too.
  */
-export function verifyCheckpoints(
-  places: readonly Place[],
-  keys: AuditPublicKeys,
-  range: CheckpointRange = {},
-): KnownCheckpoints {
-  const steps = verifySteps(places, keys, range);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
-}
-
-/** The same, with others' turns between: a process that signs verifies as well. */
-export async function verifyCheckpointsInTurns(
-  ...args: Required<Parameters<typeof verifyCheckpoints>>
-): Promise<KnownCheckpoints> {
-  const steps = verifySteps(...args);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-    await new Promise(setImmediate);
-  }
-}
-
-const CHECKPOINTS_PER_STEP = 100;
-const SEQUENCE = /^\["[a-z0-9-]+",(\d{1,15}),/;
-
-function* verifySteps(
+export async function verifyCheckpoints(
   places: readonly Place[],
   keys: AuditPublicKeys,
   { begins, until = Number.POSITIVE_INFINITY, closedBefore = [] }: CheckpointRange,
-): Generator<void, KnownCheckpoints> {
+): Promise<KnownCheckpoints> {
   const from = begins?.sequence ?? 0;
   const problems: string[] = [];
   const missing: string[] = [];
@@ -139,7 +115,7 @@ function* verifySteps(
     let ordinal = 0;
     for (const signed of checkpoints) {
       ordinal += 1;
-      if (ordinal % CHECKPOINTS_PER_STEP === 0) yield;
+      if (ordinal % CHECKPOINTS_PER_STEP === 0) await new Promise(setImmediate);
       const number = Number(SEQUENCE.exec(signed.text)?.[1] ?? from + 1);
       if (number === begins?.sequence && checkpointHash(signed.text) !== begins.hash)
         problems.push(`${name}: checkpoint ${number} is another one than that with which the archive ends`);
@@ -177,7 +153,7 @@ function* verifySteps(
   let previous = { hash: begins?.hash ?? FIRST_PREVIOUS_HASH, known: true };
   let last: { signed: SignedCheckpoint; checkpoint: Checkpoint } | undefined;
   for (let sequence = from + 1; sequence <= newest; sequence += 1) {
-    if (sequence % CHECKPOINTS_PER_STEP === 0) yield;
+    if (sequence % CHECKPOINTS_PER_STEP === 0) await new Promise(setImmediate);
     const each = row.get(sequence);
     if (!each) {
       problems.push(`checkpoint ${sequence} is missing`);

@@ -16,7 +16,7 @@ import {
   UNTIL,
 } from "./export-lines.ts";
 import { beginChain, type ChainCheck, countUncovered, endBatch, endProblems, takeRecord } from "./verify-chain.ts";
-import { type KnownCheckpoints, type StatedRestore, verifyCheckpointsInTurns } from "./verify-checkpoints.ts";
+import { type KnownCheckpoints, type StatedRestore, verifyCheckpoints } from "./verify-checkpoints.ts";
 
 export interface AuditReport {
   /** Empty: everything is as it was signed. */
@@ -139,11 +139,11 @@ class FileCheck {
 
   async verifyCheckpoints(): Promise<void> {
     const { keys, elsewhere = [] } = this.#options;
-    this.#verified ??= await verifyCheckpointsInTurns(
-      [{ name: "export", checkpoints: this.#exported }, ...elsewhere],
-      keys,
-      { begins: this.#begins, until: this.#until, closedBefore: this.#before.closed },
-    );
+    this.#verified ??= await verifyCheckpoints([{ name: "export", checkpoints: this.#exported }, ...elsewhere], keys, {
+      begins: this.#begins,
+      until: this.#until,
+      closedBefore: this.#before.closed,
+    });
   }
 
   take(line: Buffer): void {

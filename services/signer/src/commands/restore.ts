@@ -72,7 +72,7 @@ export const restore = command({
         const statement = { by: stated.by, reason: stated.reason, time: now, keyVersion: vault.version(AUDIT) };
         const isProven = await prisma.$transaction(
           async (tx) => {
-            const epoch = beginEpoch({ ...(await readForEpoch(tx)), ...proof }, statement);
+            const epoch = await beginEpoch({ ...(await readForEpoch(tx)), ...proof }, statement);
             if (!epoch) {
               print("the database lost no checkpoint that is known");
               return false;

@@ -326,7 +326,7 @@ describe("behind an archive", () => {
     await prisma.auditCheckpoint.delete({ where: { sequence: newest.sequence } });
     await prisma.$transaction(async (tx) => {
       const basis = { ...(await readForEpoch(tx)), elsewhere, keys: auditKeys, wentBack: true };
-      const epoch = beginEpoch(basis, stated)!;
+      const epoch = (await beginEpoch(basis, stated))!;
       expect(epoch.lost).toHaveLength(1);
       expect(epoch.checkpoint).toMatchObject({
         sequence: Number(newest.sequence) + 1,
@@ -336,7 +336,7 @@ describe("behind an archive", () => {
       expect(epoch.checkpoint.closed).toHaveLength(2);
       const signed = (await readForEpoch(tx)).archive!;
       const other = { ...basis, archive: { ...signed, signature: "00".repeat(64) } };
-      expect(() => beginEpoch(other, stated)).toThrow("not signed by the audit key");
+      await expect(beginEpoch(other, stated)).rejects.toThrow("not signed by the audit key");
     });
     expect(file.length).toBeGreaterThan(1000);
   });
