@@ -104,12 +104,8 @@ const schema = z.strictObject({
   prices: z.record(z.string().min(1), feePrices).default({}),
   contracts: z
     .strictObject({ mayGetAccount: setOf(contract), mayNamePaths: setOf(contract), denied: setOf(contract) })
-    .partial()
-    .default({}),
-  scripts: z
-    .strictObject({ allowed: setOf(scriptHash), denied: setOf(scriptHash) })
-    .partial()
-    .default({}),
+    .prefault({}),
+  scripts: z.strictObject({ allowed: setOf(scriptHash), denied: setOf(scriptHash) }).prefault({}),
   appIdentifiers: z.record(z.string().min(1), setOf(z.string().min(1))).default({}),
 });
 
@@ -123,7 +119,6 @@ export function parsePolicy(content: unknown): Policy {
     const lines = error.issues.map(({ path, message }) => `${path.join(".") || "policy"}: ${message}`);
     throw new PolicyError(lines.join("; "));
   }
-  const none = new Set<string>();
   const { mode, switches, budgets, contracts, scripts } = data;
   const prices = new Map(Object.entries(data.prices));
   const userMessages = switches.userMessages ?? mode !== "templates";
@@ -142,12 +137,8 @@ export function parsePolicy(content: unknown): Policy {
     budgets,
     prices,
     pricesOf: (chainName) => prices.get(chainName) ?? DEFAULT_PRICES,
-    contracts: {
-      mayGetAccount: contracts.mayGetAccount ?? none,
-      mayNamePaths: contracts.mayNamePaths ?? none,
-      denied: contracts.denied ?? none,
-    },
-    scripts: { allowed: scripts.allowed ?? none, denied: scripts.denied ?? none },
+    contracts,
+    scripts,
     appIdentifiers: new Map(Object.entries(data.appIdentifiers)),
   };
 }
