@@ -4,6 +4,7 @@ import {
   AppError,
   asWatched,
   type Clock,
+  countUnderWay,
   type Logger,
   limitPerMinute,
   type TokenVerifier,
@@ -50,7 +51,7 @@ const TOKEN_RULE = { token: "ephemeral", recover: true } as const;
  */
 export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: ChainProxyOptions): RequestHandler {
   const limit = limitPerMinute(clock);
-  const underWay = new Map<string, number>();
+  const underWay = countUnderWay();
   const proxyOf = nodeProxies(asWatched(nodes), logger);
   return (request, response, next) => {
     const found = readChainRequest(request.method, request.url);
@@ -95,16 +96,13 @@ function nodeProxies(nodes: Watched<ChainNodes>, logger: Logger) {
  * Limits the requests under way of an account or an ephemeral token, and the time of each.
  * Errors: RateLimited.
  */
-function limitExchange(underWay: Map<string, number>, limitId: string, response: Response): void {
-  const others = underWay.get(limitId) ?? 0;
-  if (others >= MAX_UNDER_WAY) throw new AppError("RateLimited", { retryAfterSeconds: 1 });
-  underWay.set(limitId, others + 1);
+function limitExchange(underWay: ReturnType<typeof countUnderWay>, limitId: string, response: Response): void {
+  if (underWay.of(limitId) >= MAX_UNDER_WAY) throw new AppError("RateLimited", { retryAfterSeconds: 1 });
+  const end = underWay.begin(limitId);
   const timer = setTimeout(() => response.destroy(), EXCHANGE_MS);
   response.once("close", () => {
     clearTimeout(timer);
-    const left = underWay.get(limitId)! - 1;
-    if (left > 0) underWay.set(limitId, left);
-    else underWay.delete(limitId);
+    end();
   });
 }
 

@@ -4,6 +4,7 @@ export { createBatcher } from "./batcher.ts";
 export { certificatesIn, createCaRemoval } from "./certificates.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
+export { countUnderWay } from "./count-under-way.ts";
 export {
   asOperation,
   disableFaultPoints,

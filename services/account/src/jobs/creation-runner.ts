@@ -1,4 +1,4 @@
-import { asOperation, type Clock, inSpan, type Logger, sleepUntil, uuidv4 } from "@countersign/core";
+import { asOperation, type Clock, countUnderWay, inSpan, type Logger, sleepUntil, uuidv4 } from "@countersign/core";
 import type { Chain } from "../domain/creations/chain.ts";
 import { createAccounts } from "../domain/creations/create-accounts.ts";
 import { type Creation, isRefusedForNow } from "../domain/creations/creation.ts";
@@ -46,7 +46,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
   const owner = uuidv4();
   const stop = new AbortController();
   const running = new Map<string, Promise<void>>();
-  const perChain = new Map<string, number>();
+  const perChain = countUnderWay();
   const run = asOperation("creation", createAccounts({ ...options, owner, pause }));
   let woken = Promise.withResolvers<void>();
   let takesOverAt = 0;
@@ -89,10 +89,10 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
 
   function start(creation: Creation): void {
     const { id, chainName } = creation;
-    perChain.set(chainName, (perChain.get(chainName) ?? 0) + 1);
+    const end = perChain.begin(chainName);
     const work = bring(creation).finally(() => {
       running.delete(id);
-      perChain.set(chainName, perChain.get(chainName)! - 1);
+      end();
       onEnd(creation);
       wake();
     });
@@ -101,7 +101,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
 
   async function round(): Promise<void> {
     for (const [chainName] of chains) {
-      while ((perChain.get(chainName) ?? 0) < parallel) {
+      while (perChain.of(chainName) < parallel) {
         const creation = await store.assign(chainName, lease());
         if (!creation) break;
         start(creation);

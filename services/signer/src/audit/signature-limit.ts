@@ -1,4 +1,4 @@
-import { AppError, type Clock, countPerMinute, minuteOf } from "@countersign/core";
+import { AppError, type Clock, countPerMinute, countUnderWay, minuteOf } from "@countersign/core";
 
 const MINUTE_MS = 60_000;
 /** Requests under way end much sooner than the minute. */
@@ -12,8 +12,8 @@ export function createSignatureLimit(clock: Clock, signaturesPerMinute: number) 
   /** The ids that are over the limit, and until when. */
   const overLimit = new Map<string, number>();
   const countRefusals = countPerMinute();
-  /** Requests that have no answer yet; ids without one are not kept. */
-  const underWay = new Map<string, number>();
+  /** Requests that have no answer yet. */
+  const underWay = countUnderWay();
 
   const rateLimited = (msLeft: number) =>
     new AppError("RateLimited", { retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1000)) });
@@ -45,17 +45,8 @@ export function createSignatureLimit(clock: Clock, signaturesPerMinute: number) 
     requireWithinLimit(id: string): () => void {
       if (id === "") return () => undefined;
       rejectOverLimit(id);
-      const others = underWay.get(id) ?? 0;
-      if (others + countRefusals(id, clock.now(), 0) >= signaturesPerMinute) throw rateLimited(RETRY_MS);
-      underWay.set(id, others + 1);
-      let isOver = false;
-      return () => {
-        if (isOver) return;
-        isOver = true;
-        const rest = underWay.get(id)! - 1;
-        if (rest > 0) underWay.set(id, rest);
-        else underWay.delete(id);
-      };
+      if (underWay.of(id) + countRefusals(id, clock.now(), 0) >= signaturesPerMinute) throw rateLimited(RETRY_MS);
+      return underWay.begin(id);
     },
     /** Counts a refusal, whether it is recorded or not; "" counts nowhere. */
     noteRefusal(id: string): void {

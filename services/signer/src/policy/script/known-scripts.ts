@@ -1,4 +1,4 @@
-import { AppError, type Clock } from "@countersign/core";
+import { AppError, type Clock, countUnderWay } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import { notUnderstood, type ScriptFacts } from "./script-facts.ts";
 
@@ -53,7 +53,7 @@ export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
   const shared = new LRUCache<string, Entry>({ max: capacity });
   const own = new LRUCache<string, Entry>({ max: ownCapacity });
   const learning = new Map<string, Promise<ScriptFacts>>();
-  const waiting = new Map<string, number>();
+  const waiting = countUnderWay();
 
   const read = async (from: ScriptReader, hash: string, script: string, sender: string) => {
     const facts = await from.facts(script, sender);
@@ -84,15 +84,12 @@ export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
       if (!reader) return notUnderstood("the signer has no parser");
       const begun = learning.get(hash);
       if (begun) return begun;
-      const count = waiting.get(sender) ?? 0;
-      if (count >= PER_SENDER)
+      if (waiting.of(sender) >= PER_SENDER)
         throw new AppError("RateLimited", { detail: "too many new scripts", retryAfterSeconds: 1 });
-      waiting.set(sender, count + 1);
+      const end = waiting.begin(sender);
       const work = read(reader, hash, script, sender).finally(() => {
         learning.delete(hash);
-        const left = (waiting.get(sender) ?? 1) - 1;
-        if (left > 0) waiting.set(sender, left);
-        else waiting.delete(sender);
+        end();
       });
       learning.set(hash, work);
       return work;
