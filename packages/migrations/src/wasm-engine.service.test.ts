@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { SchemaEngine } from "@prisma/schema-engine-wasm";
@@ -62,6 +63,13 @@ afterAll(async () => {
   for (const client of clients) await client.end();
   await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
   await admin.end();
+});
+
+it("a connection that says nothing while an index is made is kept by the network", async () => {
+  const keepAlive = vi.spyOn(Socket.prototype, "setKeepAlive");
+  await apply(0);
+  expect(keepAlive).toHaveBeenCalledWith(true, 10_000);
+  keepAlive.mockRestore();
 });
 
 it("a migration that needs a busy table lets others read it, and is applied once the table is free", async () => {

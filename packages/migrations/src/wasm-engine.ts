@@ -100,6 +100,8 @@ async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
 const LOCK_TIMEOUT_MS = 2_000;
 const RETRY_MS = 3_000;
 const GIVE_UP_MS = 300_000;
+/** An index of a large table takes longer than a load balancer keeps a silent connection. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 const LOCK_NOT_AVAILABLE = "55P03";
 
 const CONCURRENTLY = /\b(CREATE|DROP)\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+EXISTS\s+)?"?(\w+)"?/i;
@@ -168,7 +170,7 @@ async function runEngine<T>(options: EngineOptions, work: (engine: SchemaEngine)
   shared.loaded ??= loadEngine();
   const { SchemaEngine } = await shared.loaded;
   const pools = [options.url, options.shadowUrl ?? options.url].map(
-    (connectionString) => new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0 }),
+    (connectionString) => new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0, ...KEEP_ALIVE }),
   ) as [pg.Pool, pg.Pool];
   const factory: SqlMigrationAwareDriverAdapterFactory = {
     provider: "postgres",
