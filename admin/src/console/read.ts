@@ -1,6 +1,6 @@
 import { isAppError } from "@countersign/core";
-import type { Action } from "@countersign/proto/admin/v1/admin.ts";
-import { DECIDING, SERVICES, type Services } from "../services.ts";
+import type { Action, Table } from "@countersign/proto/admin/v1/admin.ts";
+import { DECIDING, SERVICES, type ServiceName, type Services } from "../services.ts";
 import { termOf } from "../term.ts";
 import type { Section } from "./page.ts";
 
@@ -21,6 +21,12 @@ async function readOr(title: string, read: () => Promise<readonly Section[]>): P
     return [{ title, problem: `${error.reason} ${error.detail ?? ""}` }];
   }
 }
+
+/** Reads the tables of a service. */
+const readTables = (service: ServiceName, read: () => Promise<{ tables: Table[] }>) =>
+  readOr(service, async () =>
+    (await read()).tables.map(({ name, ...table }) => ({ title: `${service}: ${name}`, ...table })),
+  );
 
 const timeOf = (at: Date | undefined): string => at?.toISOString() ?? "";
 
@@ -67,12 +73,7 @@ export async function readOverview(services: Services, reason: string): Promise<
         return [toSection(title, requests, { ...COMMAND_COLUMNS, id: ({ id }) => id })];
       });
     }),
-    ...SERVICES.map((service) =>
-      readOr(service, async () => {
-        const { tables } = await each[service].describeService({ reason });
-        return tables.map(({ name, ...table }) => ({ title: `${service}: ${name}`, ...table }));
-      }),
-    ),
+    ...SERVICES.map((service) => readTables(service, () => each[service].describeService({ reason }))),
     readOr("Policy in effect", async () => {
       const { currentVersion, current } = await signer.checkPolicy({ reason, policyJson: "" });
       const lines = current.map((line) => /^([^:]*): (.*)$/s.exec(line) ?? ["", line, ""]);
@@ -94,13 +95,10 @@ export async function readOverview(services: Services, reason: string): Promise<
 
 /** Reads what every service has about an account. */
 export async function readAccount({ each }: Services, reason: string, accountId: string): Promise<Section[]> {
-  const sections = SERVICES.map((service) =>
-    readOr(service, async () => {
-      const { tables } = await each[service].describeAccount({ reason, accountId });
-      return tables.map(({ name, ...table }) => ({ title: `${service}: ${name}`, ...table }));
-    }),
+  const read = SERVICES.map((service) =>
+    readTables(service, () => each[service].describeAccount({ reason, accountId })),
   );
-  return (await Promise.all(sections)).flat();
+  return (await Promise.all(read)).flat();
 }
 
 /** Returns the ids of the accounts that a term names; undefined where it is no term. */
@@ -110,7 +108,6 @@ export async function findAccounts({ each }: Services, reason: string, text: str
   // The page of the account says which service does not answer.
   const answers = await Promise.allSettled(SERVICES.map((service) => each[service].findAccounts({ reason, ...term })));
   const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value.accountIds : []));
-  const failed = answers.find(({ status }) => status === "rejected");
-  if (failed?.status === "rejected" && found.length === 0) throw failed.reason;
+  for (const answer of answers) if (answer.status === "rejected" && found.length === 0) throw answer.reason;
   return [...new Set(found)];
 }
