@@ -68,6 +68,12 @@ describe("an export", () => {
     expect(await problemsOf(changed)).toMatch(problem);
   });
 
+  it("shows only the first of any number of lines that cannot be read: a process that signs verifies it, too", async () => {
+    const { problems } = await verify([...lines.slice(0, -1), ...Array<string>(5_000).fill("x"), "end", "x"]);
+    expect(problems[0]).toContain("is unreadable");
+    expect(problems.length).toBeLessThan(1_100);
+  });
+
   describe("shows records that no process of the signer has signed", () => {
     it("a writer that another key certified", async () => {
       const forged = auditWorld(newWriter({ certifiedBy: generateKeyPair() }));

@@ -62,6 +62,8 @@ export interface Before {
   readonly chains: Set<string>;
 }
 
+/** One changed row makes all lines of a long chain unreadable. */
+const MAX_PROBLEMS = 1_000;
 /** An unknown writer; its chain is not read further. */
 const NO_WRITER: WriterCertificate = {
   writerId: "",
@@ -149,7 +151,7 @@ class FileCheck {
   take(line: Buffer): void {
     this.#lines += 1;
     if (this.#lines === 1) return;
-    if (this.#ended) this.#problems.push(`line ${this.#lines} stands behind the end`);
+    if (this.#ended) this.#reportLine("stands behind the end");
     else if (this.#chain && isRecord(line)) this.#takeRecord(this.#chain, line);
     else this.#takeText(line.toString());
   }
@@ -270,8 +272,8 @@ class FileCheck {
     return this.#verified?.last?.time ?? this.#begins?.time;
   }
 
-  #reportLine(): void {
-    this.#problems.push(`line ${this.#lines} is unreadable`);
+  #reportLine(problem = "is unreadable"): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(`line ${this.#lines} ${problem}`);
   }
 
   #reportProblem(chain: ChainCheck, problem: string): void {

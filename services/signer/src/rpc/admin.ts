@@ -90,10 +90,8 @@ export function signerAdminHandlers(options: AdminOptions): Handlers<AdminServic
     async *exportAudit(request, call) {
       const by = administrator(call, "audit export", request);
       const { before } = parseRequest(exported, request);
-      await actions.read(
-        by,
-        before ? { command: "audit archive", arguments: { before } } : { command: "audit export" },
-      );
+      const action = before ? { command: "audit archive", arguments: { before } } : { command: "audit export" };
+      await actions.read(by, action);
       for await (const lines of exportAudit(before ? new Date(before) : undefined)) yield { lines };
     },
 

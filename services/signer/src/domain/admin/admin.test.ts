@@ -85,6 +85,21 @@ describe("the audit log", () => {
     expect(sizes).toEqual([500, 500, 1]);
   });
 
+  it("is not verified in a process that signs where its checkpoints would not fit into the memory", async () => {
+    const { verifyAudit } = auditReading({
+      ...options,
+      async *exportLines() {
+        yield EXPORT_FORMAT;
+        for (let i = 0; i < 101_000; i++) yield "checkpoint {}";
+        yield "end";
+      },
+    });
+    const verifying = async () => {
+      for await (const _ of verifyAudit(signal));
+    };
+    await expect(verifying()).rejects.toMatchObject({ reason: "InvalidRequest" });
+  });
+
   it("is verified with progress, once at a time", async () => {
     const { exportAudit, verifyAudit: verify } = auditReading({
       exportLines: linesOf(1),

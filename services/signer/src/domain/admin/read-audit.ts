@@ -1,5 +1,6 @@
 import { type Administrator, AppError } from "@countersign/core";
 import { archivedLine } from "../../audit/archive.ts";
+import { CHECKPOINT } from "../../audit/export-lines.ts";
 import { verifyExport } from "../../audit/verify-export.ts";
 import type { AuditReport } from "../../audit/verify-file.ts";
 import { type ArchiveFile, endBefore, type Removal } from "./archive-audit.ts";
@@ -20,6 +21,8 @@ export interface ReadAuditOptions extends RemovalOptions {
 /** Lines that are read before others may run: this process also signs. */
 const LINES_AT_ONCE = 500;
 const PROGRESS_MS = 1_000;
+/** A verification keeps them in memory, 2 KB each: more than these would end this process. */
+const MAX_CHECKPOINTS = 100_000;
 
 /** Yields the lines of an export, some at once. */
 async function* linesOf(
@@ -110,6 +113,8 @@ export function auditReading(options: ReadAuditOptions) {
       for await (const some of linesOf(options, until)) {
         signal.throwIfAborted();
         lines += BigInt(some.length);
+        if (lines > MAX_CHECKPOINTS && some.at(-1)?.startsWith(CHECKPOINT))
+          throw new AppError("InvalidRequest", { detail: `more than ${MAX_CHECKPOINTS} checkpoints: export the log` });
         yield Buffer.from(`${some.join("\n")}\n`);
       }
     }
