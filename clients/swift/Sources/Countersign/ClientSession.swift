@@ -25,7 +25,6 @@ public actor MemoryCredentials: CredentialStore {
 public typealias Configuration = CountersignAPIAPIConfiguration
 
 private let refreshTries = 3
-
 /// The tokens of a session: sent along with each call, and exchanged for the next pair when the access token
 /// has expired, once for all calls at the same time. Tokens are dropped when the service says that the
 /// session is over, and by nothing else.
@@ -59,14 +58,10 @@ public actor ClientSession {
         return try await store.load()
     }
 
-    private func save(_ credentials: Credentials?) async throws {
+    func keep(_ credentials: Credentials?) async throws {
         unsaved = credentials
         try await store.save(credentials)
         if unsaved?.refreshToken == credentials?.refreshToken { unsaved = nil }
-    }
-
-    func keep(_ credentials: Credentials?) async throws {
-        try await save(credentials)
     }
 
     /// Does a call with the session's token, and once more where that has expired.
@@ -109,11 +104,12 @@ public actor ClientSession {
         let request = RefreshTokenRequest(refreshToken: used.refreshToken, proof: proof)
         for count in 1... {
             do {
-                let answer = try await mapped {
+                let next = try await mapped {
                     try await AuthAPI.refreshToken(refreshTokenRequest: request, apiConfiguration: configuration())
-                }
-                try await save(answer.credentials)
-                return answer.credentials
+                }.credentials
+                // After a sign-out or another sign-in meanwhile, the pair is of a session that was left.
+                if try await load()?.refreshToken == used.refreshToken { try await keep(next) }
+                return next
             } catch {
                 if let problem = error as? ProblemError, problem.isSessionOver { try await drop(used) }
                 // The service accepts the last used token again for half a minute.
@@ -124,13 +120,13 @@ public actor ClientSession {
     }
 
     private func drop(_ used: Credentials) async throws {
-        if try await load()?.refreshToken == used.refreshToken { try await save(nil) }
+        if try await load()?.refreshToken == used.refreshToken { try await keep(nil) }
     }
 
     /// Ends the session where it is the one with this id; returns whether it was.
     func end(sessionId: String) async throws -> Bool {
         guard let used = try await load(), claim("sid", of: used) == sessionId else { return false }
-        try await save(nil)
+        try await keep(nil)
         return true
     }
 }

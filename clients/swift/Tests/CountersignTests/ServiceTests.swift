@@ -1,0 +1,103 @@
+import CountersignAPI
+import Foundation
+import XCTest
+
+@testable import Countersign
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+#if canImport(Glibc)
+import Glibc
+
+private let streamSocket = Int32(SOCK_STREAM.rawValue)
+#else
+private let streamSocket = SOCK_STREAM
+#endif
+
+/// Answers HTTP requests, one after another; a nil answer is none, and the connection stays open.
+private final class FakeService: @unchecked Sendable {
+    let url: String
+    private let lock = NSLock()
+    private var count = 0
+
+    var requests: Int { lock.withLock { count } }
+
+    init(_ answer: @escaping @Sendable (_ number: Int) -> (type: String, body: String)?) {
+        let listening = socket(AF_INET, streamSocket, 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                [bind(listening, address, size), listen(listening, 16), getsockname(listening, address, &size)]
+            }
+        }
+        precondition(bound == [0, 0, 0])
+        url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+        Thread.detachNewThread { [self] in
+            while case let connection = accept(listening, nil, nil), connection >= 0 {
+                var buffer = Bytes(repeating: 0, count: 65_536)
+                var text = ""
+                // The bodies of these tests are objects.
+                while !text.hasPrefix("GET ") || !text.hasSuffix("\r\n\r\n") {
+                    let length = recv(connection, &buffer, buffer.count, 0)
+                    guard length > 0 else { break }
+                    text += String(decoding: buffer.prefix(length), as: UTF8.self)
+                    if text.hasPrefix("POST ") && text.hasSuffix("}") { break }
+                }
+                let number = lock.withLock {
+                    count += 1
+                    return count
+                }
+                guard let (type, body) = answer(number) else { continue }
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nConnection: close\r\n"
+                let bytes = Bytes("\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
+                _ = send(connection, bytes, bytes.count, 0)
+                close(connection)
+            }
+        }
+    }
+}
+
+private func pair(_ number: Int) -> (type: String, body: String) {
+    let credentials = #"{"accessToken":"access-\#(number)","refreshToken":"refresh-\#(number)"}"#
+    return ("application/json", #"{"credentials":\#(credentials)}"#)
+}
+
+/// Does something before each signature.
+private struct HookedKey: DeviceKey {
+    let key: SoftwareKey
+    let hook: @Sendable () async -> Void
+
+    var publicKey: PublicKey { key.publicKey }
+
+    func sign(_ message: Bytes) async throws -> Bytes {
+        await hook()
+        return try await key.sign(message)
+    }
+}
+
+private actor Log {
+    private(set) var entries: [String] = []
+
+    func add(_ entry: String) { entries.append(entry) }
+}
+
+final class ServiceTests: XCTestCase {
+    private let first = Credentials(accessToken: "access-1", refreshToken: "refresh-1")
+
+    func testARefreshBringsNoSessionBackThatWasLeftMeanwhile() async throws {
+        let service = FakeService { pair($0 + 1) }
+        for other in [nil, Credentials(accessToken: "another", refreshToken: "another's")] {
+            let store = MemoryCredentials(first)
+            let key = try HookedKey(key: SoftwareKey()) { await store.save(other) }
+            let client = CountersignClient(
+                baseURL: service.url, deviceKey: key, credentials: store, provesRefreshes: true)
+            try await client.refresh()
+            let kept = await store.load()
+            XCTAssertEqual(kept?.refreshToken, other?.refreshToken)
+        }
+    }
+}
