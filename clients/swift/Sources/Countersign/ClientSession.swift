@@ -25,6 +25,9 @@ public actor MemoryCredentials: CredentialStore {
 public typealias Configuration = CountersignAPIAPIConfiguration
 
 private let refreshTries = 3
+/// Three tries are over before the service stops to accept the last used token again, after half a minute.
+private let refreshNanoseconds: UInt64 = 8_000_000_000
+
 /// The tokens of a session: sent along with each call, and exchanged for the next pair when the access token
 /// has expired, once for all calls at the same time. Tokens are dropped when the service says that the
 /// session is over, and by nothing else.
@@ -104,15 +107,14 @@ public actor ClientSession {
         let request = RefreshTokenRequest(refreshToken: used.refreshToken, proof: proof)
         for count in 1... {
             do {
-                let next = try await mapped {
-                    try await AuthAPI.refreshToken(refreshTokenRequest: request, apiConfiguration: configuration())
+                let next = try await inTime { [configuration = configuration()] in
+                    try await AuthAPI.refreshToken(refreshTokenRequest: request, apiConfiguration: configuration)
                 }.credentials
                 // After a sign-out or another sign-in meanwhile, the pair is of a session that was left.
                 if try await load()?.refreshToken == used.refreshToken { try await keep(next) }
                 return next
             } catch {
                 if let problem = error as? ProblemError, problem.isSessionOver { try await drop(used) }
-                // The service accepts the last used token again for half a minute.
                 guard isLost(error), count < refreshTries else { throw error }
             }
         }
@@ -128,6 +130,19 @@ public actor ClientSession {
         guard let used = try await load(), claim("sid", of: used) == sessionId else { return false }
         try await keep(nil)
         return true
+    }
+}
+
+/// Does a call that is lost after the time of one try.
+private func inTime<Answer: Sendable>(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
+    try await withThrowingTaskGroup(of: Answer.self) { group in
+        defer { group.cancelAll() }
+        group.addTask { try await mapped(work) }
+        group.addTask {
+            try await Task.sleep(nanoseconds: refreshNanoseconds)
+            throw URLError(.timedOut)
+        }
+        return try await group.next()!
     }
 }
 

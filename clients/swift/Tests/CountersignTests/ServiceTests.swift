@@ -100,4 +100,15 @@ final class ServiceTests: XCTestCase {
             XCTAssertEqual(kept?.refreshToken, other?.refreshToken)
         }
     }
+
+    func testALostRefreshIsSentAgainWhileTheServiceAcceptsItsToken() async throws {
+        let service = FakeService { $0 == 1 ? nil : pair($0) }
+        let client = try CountersignClient(
+            baseURL: service.url, deviceKey: SoftwareKey(), credentials: MemoryCredentials(first))
+        let started = Date()
+        try await client.refresh()
+        XCTAssertLessThan(Date().timeIntervalSince(started), 20)
+        let kept = try await client.session.credentials
+        XCTAssertEqual(kept?.refreshToken, "refresh-2")
+    }
 }
