@@ -253,9 +253,10 @@ actor OneAtATime {
         let before = last
         let mine = Task { () async throws -> Answer in
             await before?.value
+            try Task.checkCancellation()
             return try await work()
         }
         last = Task { _ = try? await mine.value }
-        return try await mine.value
+        return try await withTaskCancellationHandler { try await mine.value } onCancel: { mine.cancel() }
     }
 }

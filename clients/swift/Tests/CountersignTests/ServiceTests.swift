@@ -111,4 +111,21 @@ final class ServiceTests: XCTestCase {
         let kept = try await client.session.credentials
         XCTAssertEqual(kept?.refreshToken, "refresh-2")
     }
+
+    func testWorkThatIsCancelledBeforeItsTurnIsNotDone() async throws {
+        let (queue, log) = (OneAtATime(), Log())
+        let (gate, open) = AsyncStream<Void>.makeStream()
+        let one = Task { try await queue.run { for await _ in gate {} } }
+        await Task.yield()
+        let two = Task { try await queue.run { await log.add("two") } }
+        two.cancel()
+        open.finish()
+        _ = try await one.value
+        do {
+            try await two.value
+            XCTFail("it was done")
+        } catch is CancellationError {}
+        let entries = await log.entries
+        XCTAssertEqual(entries, [])
+    }
 }
