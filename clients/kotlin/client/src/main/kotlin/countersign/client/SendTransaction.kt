@@ -11,7 +11,7 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withContext
-import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.withTimeoutOrNull
 import okhttp3.MediaType.Companion.toMediaType
 import okhttp3.OkHttpClient
 import okhttp3.Request
@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit
 /** The chain refused the transaction, or it ran out of time there. */
 class TransactionFailedException(val id: String, message: String) : IOException("transaction $id failed: $message")
 
-/** The access node refused a request. */
+/** The access node refused a request, or a transaction was not sealed in time: then `status` is 0. */
 class AccessNodeException(val status: Int, message: String) : IOException("the access node answered $status: $message")
 
 private const val POLL_MS = 500L
@@ -66,7 +66,8 @@ suspend fun CountersignClient.sendTransaction(
  * Waits for the seal of a transaction whose id is known. Throws TransactionFailedException where the chain
  * refused.
  */
-suspend fun awaitSeal(network: Network, id: String) = AccessNode(network.accessNode).awaitSeal(id)
+suspend fun awaitSeal(network: Network, id: String, timeoutMs: Long = SEAL_MS) =
+    AccessNode(network.accessNode).awaitSeal(id, timeoutMs)
 
 /**
  * Collects the three signatures: device and server over the payload, then the paymaster over the envelope.
@@ -101,14 +102,14 @@ private class AccessNode(private val baseUrl: String) {
     }
 
     /** Submits; the same bytes again where no answer comes, since they run once. */
-    suspend fun submit(transaction: FlowTransaction) = withTimeout(SEAL_MS) {
+    suspend fun submit(transaction: FlowTransaction) = inTime(SEAL_MS) {
         while (true) {
             try {
                 call(Request.Builder().post(body(transaction).toString().toRequestBody(JSON)), "/v1/transactions")
-                return@withTimeout
+                return@inTime
             } catch (error: AccessNodeException) {
                 // The node has it already, from the call whose answer was lost.
-                if (error.status == 409 || isKnown(transactionId(transaction))) return@withTimeout
+                if (error.status == 409 || isKnown(transactionId(transaction))) return@inTime
                 throw error
             } catch (_: IOException) {
                 delay(POLL_MS)
@@ -118,7 +119,7 @@ private class AccessNode(private val baseUrl: String) {
 
     private suspend fun isKnown(id: String): Boolean = runCatching { get("/v1/transactions/$id") }.isSuccess
 
-    suspend fun awaitSeal(id: String) = withTimeout(SEAL_MS) {
+    suspend fun awaitSeal(id: String, timeoutMs: Long = SEAL_MS) = inTime(timeoutMs) {
         while (true) {
             val result = resultOf(id)
             val status = result?.get("status")?.asString
@@ -127,9 +128,14 @@ private class AccessNode(private val baseUrl: String) {
             if (status == "Sealed" && (message.isNotEmpty() || result["status_code"].asInt != 0)) {
                 throw TransactionFailedException(id, message)
             }
-            if (status == "Sealed") return@withTimeout
+            if (status == "Sealed") return@inTime
             delay(POLL_MS)
         }
+    }
+
+    /** An exception of `withTimeout` is a cancellation, which would end the caller's coroutine in silence. */
+    private suspend fun inTime(timeoutMs: Long, work: suspend () -> Unit) {
+        withTimeoutOrNull(timeoutMs) { work() } ?: throw AccessNodeException(0, "the transaction was not sealed in time")
     }
 
     /** Null while the node does not know the id, or does not answer. */

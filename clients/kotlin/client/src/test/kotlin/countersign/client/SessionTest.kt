@@ -3,8 +3,12 @@ package countersign.client
 import com.google.gson.JsonParser
 import com.sun.net.httpserver.HttpServer
 import countersign.api.models.Credentials
+import countersign.api.models.Network
+import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withTimeoutOrNull
 import org.junit.jupiter.api.Assertions.assertEquals
+import org.junit.jupiter.api.Assertions.assertNotEquals
 import org.junit.jupiter.api.Assertions.assertThrows
 import org.junit.jupiter.api.Test
 import java.net.InetSocketAddress
@@ -12,6 +16,7 @@ import java.net.InetSocketAddress
 /** Exchanges any refresh token for the next one, and notes it. */
 private class FakeService {
     val refreshed = mutableListOf<String>()
+    private var connections = 0
     private val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0).apply {
         createContext("/auth/v1/token/refresh") { exchange ->
             val body = JsonParser.parseString(exchange.requestBody.reader().readText()).asJsonObject
@@ -22,11 +27,31 @@ private class FakeService {
             exchange.sendResponseHeaders(200, answer.size.toLong())
             exchange.responseBody.use { it.write(answer) }
         }
+        createContext("/auth/v1/signout") { exchange -> exchange.sendResponseHeaders(204, -1) }
+        createContext("/device/v1/events") { exchange ->
+            connections += 1
+            val event = if (connections < 12) "" else "event: key.added\ndata: {}\n\n"
+            val answer = "retry: 20\n\n$event".toByteArray()
+            exchange.sendResponseHeaders(200, answer.size.toLong())
+            exchange.responseBody.use { it.write(answer) }
+        }
+        createContext("/v1/transaction_results/") { exchange -> exchange.sendResponseHeaders(404, -1) }
         start()
     }
     val url = "http://127.0.0.1:${server.address.port}"
 
     fun close() = server.stop(0)
+}
+
+/** Notes the threads on which it saves. */
+private class NotingStore : CredentialStore {
+    val threads = mutableListOf<Thread>()
+
+    override fun load() = Credentials("access-1", "refresh-1")
+
+    override fun save(credentials: Credentials?) {
+        threads += Thread.currentThread()
+    }
 }
 
 /** A store that fails to save as long as it is full. */
@@ -53,5 +78,14 @@ class SessionTest {
         service.close()
         assertEquals(listOf("refresh-1", "refresh-2"), service.refreshed)
         assertEquals("refresh-3", store.kept?.refreshToken)
+    }
+
+    @Test
+    fun `a seal that does not come in time is an error, and no silent cancellation`() = runBlocking {
+        val service = FakeService()
+        val network = Network("flow-emulator", "cadence", 0, service.url, "0x01", "")
+        val error = runCatching { awaitSeal(network, "00".repeat(32), timeoutMs = 50) }.exceptionOrNull()
+        service.close()
+        assertEquals(AccessNodeException::class, error!!::class)
     }
 }
