@@ -22,6 +22,7 @@ import countersign.api.models.TwoFactorApproval
 import countersign.api.models.TwoFactorEnrollmentRequest
 import countersign.api.models.TwoFactorRequested
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.sync.Mutex
@@ -80,10 +81,12 @@ class CountersignClient(
     private fun on(login: Login, chainName: String) =
         LoginOnChain(login.method, login.token, chainName, login.provider, nonce = loginNonce)
 
-    private fun opened(signedIn: SignedIn): SignedIn {
-        session.keep(signedIn.credentials, SessionState.SIGNED_IN)
-        return signedIn
+    private suspend fun opened(signedIn: SignedIn): SignedIn = signedIn.also {
+        changed { session.keep(it.credentials, SessionState.SIGNED_IN) }
     }
+
+    /** Waits for the store, and for a refresh under way: not on the app's main thread, and to the end. */
+    private suspend fun changed(work: () -> Unit) = withContext(Dispatchers.IO + NonCancellable) { work() }
 
     /**
      * Creates an account with this device's key and opens a session. Never sent twice without
@@ -129,9 +132,11 @@ class CountersignClient(
         } catch (error: ProblemException) {
             if (error.status != 401) throw error
         }
-        // Not a session that was opened meanwhile.
-        val current = session.credentials
-        if (current == null || claim(current, "sid") == claim(used, "sid")) session.keep(null, SessionState.SIGNED_OUT)
+        changed {
+            // Not a session that was opened meanwhile.
+            val current = session.credentials
+            if (current == null || claim(current, "sid") == claim(used, "sid")) session.keep(null, SessionState.SIGNED_OUT)
+        }
     }
 
     /** The account of the session. */
@@ -162,15 +167,17 @@ class CountersignClient(
         val api = AuthApi(baseUrl, session.with(requested.ephemeralAccessToken))
         val request = FinishTwoFactorRequest(requested.twoFactorAuth.id.toString())
         while (true) {
-            val seconds = try {
-                return opened(api.finishTwoFactor(request))
+            val signedIn = try {
+                api.finishTwoFactor(request)
             } catch (error: IOException) {
                 val problem = error as? ProblemException
                 val waits = problem?.error == "TwoFactorAuthPending" || problem?.status == 429
                 if (!waits && problem != null && problem.status < 500) throw error
-                problem?.retryAfterSeconds ?: 0
+                delay(maxOf(ASK_AGAIN_MS, 1_000 * (problem?.retryAfterSeconds ?: 0)))
+                null
             }
-            delay(maxOf(ASK_AGAIN_MS, 1_000 * seconds))
+            // Outside: a store that fails is no lost answer.
+            if (signedIn != null) return opened(signedIn)
         }
     }
 

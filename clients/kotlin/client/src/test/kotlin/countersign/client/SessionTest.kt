@@ -81,6 +81,16 @@ class SessionTest {
     }
 
     @Test
+    fun `a sign-out waits for store and refresh on a thread that is not the caller's`() = runBlocking {
+        val service = FakeService()
+        val store = NotingStore()
+        CountersignClient(service.url, MemoryKeyStore().create(), store).signOut()
+        service.close()
+        assertEquals(1, store.threads.size)
+        assertNotEquals(Thread.currentThread(), store.threads.single())
+    }
+
+    @Test
     fun `a seal that does not come in time is an error, and no silent cancellation`() = runBlocking {
         val service = FakeService()
         val network = Network("flow-emulator", "cadence", 0, service.url, "0x01", "")
