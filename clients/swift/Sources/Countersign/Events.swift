@@ -70,7 +70,7 @@ struct EventReader {
         case "event": name = String(value)
         case "data": data += value + "\n"
         case "id": id = String(value)
-        case "retry": retrySeconds = Double(value).map { $0 / 1_000 } ?? retrySeconds
+        case "retry": retrySeconds = UInt32(value).map { Double($0) / 1_000 } ?? retrySeconds
         default: break
         }
         return nil
@@ -93,8 +93,8 @@ func followEvents(_ session: ClientSession, after lastEventId: String) -> AsyncT
                 reader.begin()
                 do {
                     for try await bytes in try await connect(session, after: reader.lastEventId) {
+                        failures = 0
                         for event in try reader.read(bytes) {
-                            failures = 0
                             let isEnd = event.name == "session.ended"
                             let ended = isEnd ? try await session.end(sessionId: event.text("sessionId")) : false
                             continuation.yield(event)

@@ -35,7 +35,7 @@ public struct ProblemError: Error, Sendable, CustomStringConvertible {
         title = text("title")
         detail = text("detail")
         availableAt = text("availableAt")
-        retryAfterSeconds = retryAfter.flatMap(Int.init) ?? 0
+        retryAfterSeconds = retryAfter.flatMap { UInt32($0) }.map(Int.init) ?? 0
     }
 
     static let sessionEnded = ProblemError(status: 401, body: Data(#"{"error":"SessionEnded"}"#.utf8))

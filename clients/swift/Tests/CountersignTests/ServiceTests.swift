@@ -128,4 +128,26 @@ final class ServiceTests: XCTestCase {
         let entries = await log.entries
         XCTAssertEqual(entries, [])
     }
+
+    func testAQuietStreamIsOpenedAgainWithoutLongerAndLongerWaits() async throws {
+        let service = FakeService {
+            ("text/event-stream", "retry: 20\n\n" + ($0 < 12 ? "" : "event: key.added\ndata: {}\n\n"))
+        }
+        let client = try CountersignClient(
+            baseURL: service.url, deviceKey: SoftwareKey(), credentials: MemoryCredentials(first))
+        let started = Date()
+        for try await event in client.events() {
+            XCTAssertEqual(event.name, "key.added")
+            break
+        }
+        XCTAssertLessThan(Date().timeIntervalSince(started), 10)
+    }
+
+    func testNoNumberOfAnAnswerIsTooLargeToWait() throws {
+        let problem = ProblemError(status: 503, body: nil, retryAfter: "99999999999")
+        XCTAssertLessThan(Double(problem.retryAfterSeconds) * 1e9, Double(UInt64.max))
+        var reader = EventReader()
+        for text in ["nan", "inf", "-1", "1e300"] { _ = try reader.read("retry: \(text)\n\n".utf8) }
+        XCTAssertEqual(reader.retrySeconds, 1)
+    }
 }

@@ -54,7 +54,7 @@ internal class EventReader(var lastEventId: String = "", var retryMs: Long = FIR
                 "event" -> name = value
                 "data" -> data.append(value).append('\n')
                 "id" -> if ('\u0000' !in value) id = value
-                "retry" -> retryMs = value.toLongOrNull() ?: retryMs
+                "retry" -> retryMs = value.toUIntOrNull()?.toLong() ?: retryMs
             }
             if (data.length > MAX_EVENT_CHARACTERS) throw IOException("an event is too long")
         }
@@ -81,8 +81,8 @@ internal fun followEvents(session: Session, baseUrl: String, lastEventId: String
                 if (reader.lastEventId.isNotEmpty()) request.header("Last-Event-ID", reader.lastEventId)
                 call = http.newCall(request.build())
                 call!!.execute().use { response ->
+                    failures = 0
                     reader.read(response.body!!.source()) { event ->
-                        failures = 0
                         val ended = event.name == "session.ended" && session.end(event.data["sessionId"]?.asString.orEmpty())
                         send(event)
                         if (ended) throw problemOf("SessionEnded")

@@ -91,6 +91,15 @@ class SessionTest {
     }
 
     @Test
+    fun `a quiet stream is opened again without longer and longer waits`() = runBlocking {
+        val service = FakeService()
+        val client = CountersignClient(service.url, MemoryKeyStore().create(), NotingStore())
+        val event = withTimeoutOrNull(10_000) { client.events().first() }
+        service.close()
+        assertEquals("key.added", event?.name)
+    }
+
+    @Test
     fun `a seal that does not come in time is an error, and no silent cancellation`() = runBlocking {
         val service = FakeService()
         val network = Network("flow-emulator", "cadence", 0, service.url, "0x01", "")
