@@ -20,37 +20,16 @@ const BATCHES_PER_PAGE = 1000;
 /** A chain of millions that is under no checkpoint yet takes its time. */
 const TIMEOUT_MS = 120_000;
 
-/** Returns the record hashes of a chain behind leaf `from`, up to leaf `to`. */
-export async function readRecordHashes(
+/** Yields a chain's batches behind record `from`, those that end up to record `to`; without it all. */
+async function* readBatches(
   client: Pick<Transaction, "auditBatch">,
   chainId: string,
   from: number,
-  to: number,
-): Promise<Buffer[]> {
-  const hashes: Buffer[] = [];
-  while (from + hashes.length < to) {
-    const batches = await client.auditBatch.findMany({
-      where: { chainId, lastSequence: { gt: from + hashes.length } },
-      orderBy: { lastSequence: "asc" },
-      select: { lastSequence: true, hashes: true },
-      take: BATCHES_PER_PAGE,
-    });
-    for (const { lastSequence, hashes: joined } of batches) {
-      const some = splitHashes(joined);
-      const first = Number(lastSequence) - some.length;
-      // A batch does not start where the one before ends: the caller finds hashes missing.
-      if (first > from + hashes.length) return hashes;
-      hashes.push(...some.slice(from + hashes.length - first, to - first));
-    }
-    if (batches.length < BATCHES_PER_PAGE) break;
-  }
-  return hashes;
-}
-
-async function* readBatches(tx: Transaction, chainId: string, from: number, to: number): AsyncGenerator<StoredBatch> {
+  to?: number,
+): AsyncGenerator<StoredBatch> {
   for (let after = BigInt(from); ; ) {
-    const batches = await tx.auditBatch.findMany({
-      where: { chainId, lastSequence: { gt: after, lte: BigInt(to) } },
+    const batches = await client.auditBatch.findMany({
+      where: { chainId, lastSequence: { gt: after, ...(to !== undefined && { lte: BigInt(to) }) } },
       orderBy: { lastSequence: "asc" },
       select: { lastSequence: true, hashes: true, signature: true },
       take: BATCHES_PER_PAGE,
@@ -60,6 +39,25 @@ async function* readBatches(tx: Transaction, chainId: string, from: number, to: 
     if (batches.length < BATCHES_PER_PAGE) return;
     after = batches.at(-1)!.lastSequence;
   }
+}
+
+/** Returns the record hashes of a chain behind leaf `from`, up to leaf `to`. */
+export async function readRecordHashes(
+  client: Pick<Transaction, "auditBatch">,
+  chainId: string,
+  from: number,
+  to: number,
+): Promise<Buffer[]> {
+  const hashes: Buffer[] = [];
+  if (from >= to) return hashes;
+  for await (const { lastSequence, hashes: some } of readBatches(client, chainId, from)) {
+    const first = lastSequence - some.length;
+    // A batch does not start where the one before ends: the caller finds hashes missing.
+    if (first > from + hashes.length) break;
+    hashes.push(...some.slice(from + hashes.length - first, to - first));
+    if (from + hashes.length >= to) break;
+  }
+  return hashes;
 }
 
 /** The chains that are not closed. Those that a checkpoint covers have a tree. */
