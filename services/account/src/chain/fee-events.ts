@@ -1,13 +1,8 @@
 import type { AccessApi, ChainEvent } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
 import type { PaidTransaction } from "../domain/budgets/settle-budgets.ts";
+import { CORE_CONTRACTS } from "./core-contracts.ts";
 
-/** Where each network has its token and its fees. */
-const CONTRACTS: Record<Network["network"], { token: string; fees: string }> = {
-  mainnet: { token: "1654653399040a61", fees: "f919ee77447b7497" },
-  testnet: { token: "7e60df042a9c0868", fees: "912d5440f7e3769e" },
-  emulator: { token: "0ae53cb6e3f42a79", fees: "e5a8b7f23e8b548f" },
-};
 /** Transactions that are read at once. */
 const AT_ONCE = 8;
 
@@ -29,8 +24,8 @@ export async function paidTransactions(
   to: bigint,
   signal: AbortSignal,
 ): Promise<PaidTransaction[]> {
-  const { token, fees } = CONTRACTS[network];
-  const withdrawn = await access.events(`A.${token}.FlowToken.TokensWithdrawn`, from, to, signal);
+  const { flowToken, fees } = CORE_CONTRACTS[network];
+  const withdrawn = await access.events(`A.${flowToken}.FlowToken.TokensWithdrawn`, from, to, signal);
   const ids = new Set(
     withdrawn
       .filter(({ fields }) => fields.from === `0x${paymaster.address}`)

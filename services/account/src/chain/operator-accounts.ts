@@ -9,6 +9,7 @@ import {
   type FlowTransaction,
 } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
+import { CORE_CONTRACTS } from "./core-contracts.ts";
 
 /** The two accounts that the service itself has on a chain. Amounts are UFix64 texts, such as "10.0". */
 export interface OperatorAccounts {
@@ -27,14 +28,7 @@ export interface OperatorAddresses {
   readonly paymaster: string;
 }
 
-/** https://developers.flow.com/build/cadence/core-contracts */
-const CONTRACTS: Record<Network["network"], { fungibleToken: string; flowToken: string }> = {
-  mainnet: { fungibleToken: "f233dcee88fe0abe", flowToken: "1654653399040a61" },
-  testnet: { fungibleToken: "9a0766d93b6608b7", flowToken: "7e60df042a9c0868" },
-  emulator: { fungibleToken: "ee82856bf20e2aa6", flowToken: "0ae53cb6e3f42a79" },
-};
-
-const createAccounts = ({ fungibleToken, flowToken }: (typeof CONTRACTS)["mainnet"]) => `\
+const createAccounts = ({ fungibleToken, flowToken }: (typeof CORE_CONTRACTS)["mainnet"]) => `\
 import FungibleToken from 0x${fungibleToken}
 import FlowToken from 0x${flowToken}
 
@@ -66,7 +60,7 @@ export const createOperatorAccounts = (
   network: Network["network"],
   { creatorKey, creatorKeys, creatorFlow, paymasterKey, paymasterFlow }: OperatorAccounts,
 ): Pick<FlowTransaction, "script" | "arguments"> => ({
-  script: createAccounts(CONTRACTS[network]),
+  script: createAccounts(CORE_CONTRACTS[network]),
   arguments: [
     cadenceString(creatorKey),
     cadenceInt(creatorKeys),
