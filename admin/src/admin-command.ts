@@ -1,5 +1,5 @@
 import { type Command, command, UsageError } from "@countersign/runtime";
-import { neutralize, tableLines, toJson } from "./output.ts";
+import { type Columns, neutralize, tableLines, toJson } from "./output.ts";
 import { type Services, withServices } from "./services.ts";
 
 /** The input of an administrator's command, and its output. */
@@ -17,7 +17,7 @@ export interface Asked {
   /** Prints a value with `--json`, and otherwise the lines. */
   show(value: unknown, lines: () => readonly string[]): void;
   /** Prints rows with `--json`, and otherwise a table with these columns. */
-  table<Row>(rows: readonly Row[], columns: Readonly<Record<string, (row: Row) => string>>): void;
+  table<Row>(rows: readonly Row[], columns: Columns<Row>): void;
   /** Prints how far long work is, apart from the output. */
   progress(line: string): void;
 }

@@ -1,4 +1,5 @@
 import { isAppError } from "@countersign/core";
+import type { Balance } from "@countersign/proto/account/v1/admin.ts";
 import type { Table } from "@countersign/proto/admin/v1/admin.ts";
 
 /**
@@ -20,6 +21,16 @@ export const toJson = (value: unknown): string =>
         .map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`)
         .join(""),
   );
+
+/** The columns of a table, by their names. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
+
+export const BALANCE_COLUMNS: Columns<Balance> = {
+  chain: ({ chainName }) => chainName,
+  owner: ({ owner }) => owner,
+  address: ({ address }) => `0x${address}`,
+  FLOW: ({ flow }) => flow,
+};
 
 const MAX_CELL = 44;
 

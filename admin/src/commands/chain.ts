@@ -1,6 +1,6 @@
 import { UsageError } from "@countersign/runtime";
 import { type Asked, adminCommand } from "../admin-command.ts";
-import { neutralize } from "../output.ts";
+import { BALANCE_COLUMNS, neutralize } from "../output.ts";
 
 export const balances = adminCommand({
   usage: "balances [<account id>]",
@@ -8,12 +8,7 @@ export const balances = adminCommand({
   arguments: [0, 1],
   async run({ services, reason, given, table }) {
     const { balances: found } = await services.account.listBalances({ reason, accountId: given[0] ?? "" });
-    table(found, {
-      chain: ({ chainName }) => chainName,
-      owner: ({ owner }) => owner,
-      address: ({ address }) => `0x${address}`,
-      FLOW: ({ flow }) => flow,
-    });
+    table(found, BALANCE_COLUMNS);
   },
 });
 

@@ -1,11 +1,9 @@
 import { isAppError } from "@countersign/core";
 import type { Action, Table } from "@countersign/proto/admin/v1/admin.ts";
+import { BALANCE_COLUMNS, type Columns } from "../output.ts";
 import { DECIDING, SERVICES, type ServiceName, type Services } from "../services.ts";
 import { termOf } from "../term.ts";
 import type { Section } from "./page.ts";
-
-/** The columns of a section, by their names. */
-type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
 
 function toSection<Row>(title: string, rows: readonly Row[], columns: Columns<Row>): Section {
   const values = rows.map((row) => ({ values: Object.values(columns).map((cell) => cell(row)) }));
@@ -45,14 +43,7 @@ export async function readOverview(services: Services, reason: string): Promise<
   const sections = await Promise.all([
     readOr("Balances", async () => {
       const { balances } = await account.listBalances({ reason, accountId: "" });
-      return [
-        toSection("Balances", balances, {
-          chain: ({ chainName }) => chainName,
-          owner: ({ owner }) => owner,
-          address: ({ address }) => `0x${address}`,
-          FLOW: ({ flow }) => flow,
-        }),
-      ];
+      return [toSection("Balances", balances, BALANCE_COLUMNS)];
     }),
     readOr("Holds", async () => {
       const { holds } = await auth.listHolds({ reason, accountId: "" });
