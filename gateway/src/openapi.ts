@@ -13,9 +13,9 @@ import { allowedScopes, SCOPES } from "./http/authenticate.ts";
 import { type Route, TAGS } from "./http/route.ts";
 
 /** The version of the document, which is the API's. */
-export const VERSION = "1.0.0";
+const VERSION = "1.0.0";
 
-export const TITLE = "Countersign";
+const TITLE = "Countersign";
 
 const DESCRIPTION = `OpenID sign-up, device keys, accounts on Flow, co-signed and sponsored transactions.
 

@@ -8,7 +8,7 @@ const words = (usage: string): string[] =>
 const optionsOf = (usage: string): string[] => [...new Set(usage.match(/--[a-z]+/g) ?? [])];
 
 /** Returns a completion for bash: the words of the commands, then the options of the one that was typed. */
-export function bashCompletion(usages: readonly string[]): string {
+function bashCompletion(usages: readonly string[]): string {
   const commands = usages.map((usage) => ({ words: words(usage), options: optionsOf(usage) }));
   const firsts = [...new Set(commands.map(({ words: [first] }) => first))].join(" ");
   const seconds = Map.groupBy(

@@ -24,7 +24,7 @@ export interface EventStreamOptions {
 const RETRY_MS = 1_000;
 
 /** Returns the wire format: https://html.spec.whatwg.org/multipage/server-sent-events.html. */
-export function formatEvent({ id, type, data }: ServerSentEvent): string {
+function formatEvent({ id, type, data }: ServerSentEvent): string {
   return type === "" ? `id: ${id}\n\n` : `id: ${id}\nevent: ${type}\ndata: ${data}\n\n`;
 }
 

@@ -24,7 +24,7 @@ const TABS = Object.keys(ICONS) as TabName[];
 const MAX_EVENTS = 50;
 
 /** Returns the account's address on the page's chain, once it is known. */
-export const useAddress = (): string | undefined =>
+const useAddress = (): string | undefined =>
   useAccount().data?.addresses.find((each) => each.chainName === network.chainName && each.chainType === "cadence")
     ?.address;
 

@@ -23,7 +23,7 @@ export function fromPublicKey(hex: string, algorithm: KeyAlgorithm | undefined, 
  * point.
  * Errors: InvalidPublicKey, of the last guess.
  */
-export function guessPublicKey(
+function guessPublicKey(
   hex: string,
   algorithm: KeyAlgorithm | undefined,
   guesses: readonly [KeyAlgorithm, ...KeyAlgorithm[]],

@@ -2,7 +2,7 @@ import { type AccountTable, accountReadings, type Term } from "@countersign/admi
 import { type Postgres, type Queries, sql } from "@countersign/postgres";
 
 /** Tables with rows about accounts, as administrators see them; docs/privacy.md says why each is kept. */
-export const ACCOUNT_TABLES: readonly AccountTable[] = [
+const ACCOUNT_TABLES: readonly AccountTable[] = [
   { name: "account", column: "id", newest: "created_at" },
   { name: "address", newest: "chain_name" },
   { name: "deployment", newest: "queued_at", without: ["traceparent"] },

@@ -15,7 +15,7 @@ export function splitHashes(joined: Uint8Array): Buffer[] {
 }
 
 /** Returns the node of one record hash. */
-export const leafNode = (recordHash: Uint8Array): Buffer => hash("sha256", Buffer.concat([LEAF, recordHash]), "buffer");
+const leafNode = (recordHash: Uint8Array): Buffer => hash("sha256", Buffer.concat([LEAF, recordHash]), "buffer");
 
 const parentNode = (left: Uint8Array, right: Uint8Array): Buffer =>
   hash("sha256", Buffer.concat([PAIR, left, right]), "buffer");

@@ -9,7 +9,7 @@ import type { ParserAnswer, ParserRequest } from "./parser-worker.ts";
 declare const WebAssembly: { compile(source: Uint8Array): Promise<object> };
 
 /** Where the set-up and the image build leave the parser. */
-export const PARSER_DIRECTORY = join(import.meta.dirname, "../../cadence-parser/dist");
+const PARSER_DIRECTORY = join(import.meta.dirname, "../../cadence-parser/dist");
 
 export interface ParserPoolOptions {
   /** Holds cadence-parser.wasm and wasm_exec.js. */
@@ -59,7 +59,7 @@ import(entry).then(() => flushCompileCache());`;
 const ENTRY = new URL("./parser-worker.ts", import.meta.url).href;
 
 /** Longer scripts are rejected before any work: neither posted to a worker nor hashed into the cache. */
-export const MAX_SCRIPT_LENGTH = 64 * 1024;
+const MAX_SCRIPT_LENGTH = 64 * 1024;
 const RESTART_MS = 1000;
 const IDLE_MS = 60_000;
 const PAUSE_MS = 60_000;

@@ -79,7 +79,7 @@ export const serverKeysAreCurrent: Rule<CreationFacts> = ({ message, otherServer
     : undefined;
 };
 
-export const isEnvelopeOfCreator: Rule<CreationFacts> = ({ message, chain: { creator } }) => {
+const isEnvelopeOfCreator: Rule<CreationFacts> = ({ message, chain: { creator } }) => {
   if (message.kind !== "envelope" || message.payloadSignatures.length > 0)
     return bad("the message must be an envelope without payload signatures");
   const parties = [message.payer, message.proposalKey.address, ...message.authorizers];
@@ -88,14 +88,14 @@ export const isEnvelopeOfCreator: Rule<CreationFacts> = ({ message, chain: { cre
   return message.proposalKey.keyId < creator.keyCount ? undefined : bad("the proposal key is not the creator's");
 };
 
-export const gasLimitIsTemplates: Rule<CreationFacts> = ({ message: { gasLimit } }) =>
+const gasLimitIsTemplates: Rule<CreationFacts> = ({ message: { gasLimit } }) =>
   gasLimit === 0n || gasLimit > MAX_COMPUTATION ? bad(`the gas limit must be 1 to ${MAX_COMPUTATION}`) : undefined;
 
-export const scriptIsTemplate: Rule<CreationFacts> = ({ message, chain }) =>
+const scriptIsTemplate: Rule<CreationFacts> = ({ message, chain }) =>
   message.script === createAccountsScript(chain.evmContract) ? undefined : bad("the script is not the template");
 
 /** The arguments are exactly the bytes that the service would write for these server keys and user keys. */
-export const argumentsAreCanonical: Rule<CreationFacts> = ({ message, serverKeys, userKeys }) => {
+const argumentsAreCanonical: Rule<CreationFacts> = ({ message, serverKeys, userKeys }) => {
   if (!userKeys) return bad("a user key is missing, not on its curve, or of a kind that Flow does not take");
   if (userKeys.length !== serverKeys.length) return bad("the accounts of request and message differ");
   const expected = createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: userKeys[i]! })));
@@ -105,7 +105,7 @@ export const argumentsAreCanonical: Rule<CreationFacts> = ({ message, serverKeys
 };
 
 /** No key has two roles: one holder of both could act alone. A key and its negation have one holder. */
-export const keysHaveOneRole: Rule<CreationFacts> = ({ serverKeys, otherServerKeys, serviceKeys, userKeys = [] }) => {
+const keysHaveOneRole: Rule<CreationFacts> = ({ serverKeys, otherServerKeys, serviceKeys, userKeys = [] }) => {
   const isOneOf = (keys: readonly PublicKey[], { publicKey }: PublicKey) =>
     keys.some((other) => sameHolder(other.publicKey, publicKey));
   if (serverKeys.some((key, i) => isOneOf(serverKeys.slice(i + 1), key)))

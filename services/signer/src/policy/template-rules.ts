@@ -10,7 +10,7 @@ const badArguments = (detail: string) => refusal("BadTemplateArguments", detail)
  * The only caller whose rotations are signed: without its report of the seal the signer would keep using the
  * old key.
  */
-export const ROTATING_CALLER = "account";
+const ROTATING_CALLER = "account";
 
 export const templateArgumentsAreReadable: Rule<Pick<RequestFacts, "templateProblem">> = ({ templateProblem }) =>
   templateProblem === "" ? undefined : badArguments(templateProblem);

@@ -115,7 +115,7 @@ export interface TimeLock {
 }
 
 /** Returns the end of the time for which a cancelled request stays refused: as long as its time lock. */
-export const refusedUntil = ({ startedAt, availableAt, cancelledAt }: TimeLock): Date | undefined =>
+const refusedUntil = ({ startedAt, availableAt, cancelledAt }: TimeLock): Date | undefined =>
   cancelledAt === null ? undefined : new Date(cancelledAt.getTime() + (availableAt.getTime() - startedAt.getTime()));
 
 /** A request continues the series of the one before when it follows that one's end within this time. */

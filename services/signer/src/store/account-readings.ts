@@ -4,7 +4,7 @@ import { type Postgres, type Statement, sql } from "@countersign/postgres";
 import { readWindowId } from "../budget/budget.ts";
 
 /** Tables with rows about accounts, as administrators see them; docs/privacy.md says why each is kept. */
-export const ACCOUNT_TABLES: readonly AccountTable[] = [
+const ACCOUNT_TABLES: readonly AccountTable[] = [
   { name: "binding", newest: "created_at" },
   { name: "binding_version", newest: "created_at" },
   { name: "server_key_rotation", newest: "created_at" },

@@ -19,7 +19,7 @@ const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 const versions = z.array(z.object({ version: z.int().positive(), scalar: hex32 })).min(1);
 
 /** The content of the opened keystore file. The newest version of a key comes last. */
-export const keystoreContent = z.object({
+const keystoreContent = z.object({
   /** Of server keys of version 1. */
   rootSecret: hex32,
   /**

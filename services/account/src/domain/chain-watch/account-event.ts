@@ -1,7 +1,7 @@
 import type { AddedKey } from "@countersign/flow";
 
 /** Kinds of events of accounts, as an operator decides about them. */
-export const WATCHED_KINDS = ["keys", "contracts", "account-capabilities", "inbox"] as const;
+const WATCHED_KINDS = ["keys", "contracts", "account-capabilities", "inbox"] as const;
 export type WatchedKind = (typeof WATCHED_KINDS)[number];
 
 /**

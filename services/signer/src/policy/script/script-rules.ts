@@ -205,7 +205,7 @@ const noEntitledCapability: ScriptRule = ({ storageCalls, types }, { policy }) =
 };
 
 /** The rules of a custom script, in the order in which they apply: the first violation is the answer. */
-export const SCRIPT_RULES: readonly ScriptRule[] = [
+const SCRIPT_RULES: readonly ScriptRule[] = [
   understood,
   oneTransaction,
   accountCountMatchesAuthorizers,

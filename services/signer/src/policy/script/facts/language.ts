@@ -20,7 +20,7 @@ export const ACCOUNT_ENTITLEMENTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Cadence's own entitlements on containers. */
-export const CONTAINER_ENTITLEMENTS: ReadonlySet<string> = new Set(["Mutate", "Insert", "Remove", "Identity"]);
+const CONTAINER_ENTITLEMENTS: ReadonlySet<string> = new Set(["Mutate", "Insert", "Remove", "Identity"]);
 
 /** Built-in types of values that hold no authority over anything. */
 export const VALUE_TYPES: ReadonlySet<string> = new Set([
