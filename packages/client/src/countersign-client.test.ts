@@ -1,3 +1,4 @@
+import { payloadMessage } from "@countersign/flow";
 import { verifySignature } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { CountersignClient } from "./countersign-client.ts";
@@ -43,6 +44,26 @@ describe("CountersignClient", () => {
     const { deviceKey: answer } = seen[1]!.body as { deviceKey: { signature: string } };
     const signature = Buffer.from(answer.signature, "hex");
     expect(verifySignature(deviceKey, Buffer.from(challengeData, "hex"), signature)).toBe(true);
+  });
+
+  it("signs no challenge that could be a transaction", async () => {
+    const address = "e03daebed8ca0615";
+    const transaction = payloadMessage({
+      script: "transaction {}",
+      arguments: [],
+      referenceBlockId: "00".repeat(32),
+      gasLimit: 1000n,
+      proposalKey: { address, keyId: 0, sequenceNumber: 0n },
+      payer: address,
+      authorizers: [address],
+    });
+    for (const challenge of [transaction, new Uint8Array(0), new Uint8Array(15), new Uint8Array(17)]) {
+      const challengeData = Buffer.from(challenge).toString("hex");
+      const { seen, fetch } = fakeServer([200, { challengeData, expiresAt: "" }], [200, { credentials }]);
+      const client = new CountersignClient({ baseUrl, deviceKey, fetch });
+      await expect(client.signIn({ login, chainName: "flow-emulator" })).rejects.toThrow(TypeError);
+      expect(seen).toHaveLength(1);
+    }
   });
 
   it("refreshes an expired token once for all calls, and repeats them", async () => {

@@ -51,14 +51,13 @@ export async function attestationOf(
 
 /** Answers a login's challenge (hex), in the form of the request body. */
 export async function answerChallenge(key: UserKey, challengeData: string): Promise<object> {
-  const challenge = hexToBytes(challengeData);
+  // Throws where the server asks for anything but 16 bytes: it could be a transaction, or the digest of one.
+  const challenge = challengeOf({ login: hexToBytes(challengeData) });
   if (!isPasskey(key)) {
     const signature = bytesToHex(await key.sign(challenge));
     return { challengeType: "deviceKey", challengeData, deviceKey: { signature } };
   }
-  // Throws where the server asks for anything but 16 bytes: a longer challenge could be a transaction's
-  // digest.
-  const { clientDataJSON, authenticatorData, signature } = await key.assert(challengeOf({ login: challenge }));
+  const { clientDataJSON, authenticatorData, signature } = await key.assert(challenge);
   const passKey = {
     clientDataJSON: bytesToBase64url(clientDataJSON),
     authenticatorData: bytesToBase64url(authenticatorData),
