@@ -34,6 +34,11 @@ export interface SessionView {
    */
   readonly state: SessionState;
   /**
+   * The id of the account whose session this is; undefined without one.
+   * @example const isMine = client.session.accountId === account.id;
+   */
+  readonly accountId: string | undefined;
+  /**
    * How the session ended; undefined unless `state` is `ended`.
    * @example console.log(client.session.endedBy?.detail);
    */
@@ -44,7 +49,8 @@ export interface SessionView {
    */
   readonly ready: Promise<void>;
   /**
-   * Calls `listener` after each change of `state`. Returns a function that unsubscribes. Both need no `this`.
+   * Calls `listener` after each change of `state` or `accountId`. Returns a function that unsubscribes. Both
+   * need no `this`.
    * @example const stop = client.session.subscribe(() => show(client.session.state));
    */
   readonly subscribe: (listener: () => void) => () => void;

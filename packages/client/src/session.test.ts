@@ -36,6 +36,22 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
+describe("the account of a session", () => {
+  it("is reported to listeners where another person signs in without a sign-out", async () => {
+    const pairOf = (sub: string): Credentials => ({
+      accessToken: `e30.${Buffer.from(JSON.stringify({ sub })).toString("base64url")}.e30`,
+      refreshToken: `refresh-${sub}`,
+    });
+    const opened = (sub: string): Answer => [200, { account: {}, transaction: {}, credentials: pairOf(sub) }];
+    const { client } = setUp(opened("ada"), opened("ada"), opened("grace"));
+    const seen: unknown[] = [];
+    client.session.subscribe(() => seen.push(client.session.accountId));
+    for (let i = 0; i < 3; i++) await client.signUp({ login, chainName });
+    expect(client.session).toMatchObject({ state: "signed-in", accountId: "grace" });
+    expect(seen).toEqual(["ada", "grace"]);
+  });
+});
+
 describe("a session that is over", () => {
   it.each(["InvalidRefreshToken", "RefreshTokenReused", "SessionEnded"])(
     "drops its tokens when refreshing answers %s, and sign-up sends no token",

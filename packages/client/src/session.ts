@@ -29,6 +29,8 @@ interface AccessOptions {
 /** Longer than a sign-in's requests; a person may leave its dialog open for ever. */
 const SIGN_IN_WAIT_MS = 60_000;
 
+const accountOf = (pair: Credentials | undefined): string | undefined => pair && claimsOf(pair.accessToken).sub;
+
 const FROZEN: ReadonlySet<string> = new Set(["AccountFrozen", "AccountUnderReview"]);
 
 /**
@@ -42,6 +44,7 @@ export class ClientSession implements SessionView {
   readonly #listeners = new Set<() => void>();
   #credentials: Credentials | undefined;
   #state: SessionState = "signed-out";
+  #accountId: string | undefined;
   readonly #signIns = new Set<Promise<unknown>>();
   #loading: Promise<void> | undefined;
   #refreshing: { of: Credentials | undefined; next: Promise<Credentials> } | undefined;
@@ -75,6 +78,10 @@ export class ClientSession implements SessionView {
     return this.#state;
   }
 
+  get accountId(): string | undefined {
+    return this.#accountId;
+  }
+
   get endedBy(): SessionEndedError | undefined {
     return this.#state === "ended" ? this.#ended : undefined;
   }
@@ -86,8 +93,10 @@ export class ClientSession implements SessionView {
 
   #move(step: SessionStep): void {
     const next = nextState(this.#state, step);
-    if (next === this.#state) return;
+    const accountId = accountOf(this.#credentials);
+    if (next === this.#state && accountId === this.#accountId) return;
     this.#state = next;
+    this.#accountId = accountId;
     for (const listener of [...this.#listeners]) {
       // The session's own work goes on.
       try {
@@ -103,7 +112,7 @@ export class ClientSession implements SessionView {
     const had = this.#credentials;
     this.#credentials = stored;
     if (stored === undefined) this.#move("signed-out");
-    else if (had === undefined) this.#move("opened");
+    else if (had === undefined || accountOf(had) !== accountOf(stored)) this.#move("opened");
   }
 
   async #reload(): Promise<void> {
@@ -231,7 +240,7 @@ export class ClientSession implements SessionView {
     // The session ended, or the person signed out, while this call was under way.
     if (!this.#credentials) throw this.#ended ?? error;
     // Somebody else has signed in: what one person asked for is never done in another's name.
-    if (claimsOf(this.#credentials.accessToken).sub !== claimsOf(used.accessToken).sub) throw error;
+    if (accountOf(this.#credentials) !== accountOf(used)) throw error;
     // Another call may have brought a new pair meanwhile.
     return this.#credentials === used ? this.refresh() : this.#credentials;
   }

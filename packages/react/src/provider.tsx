@@ -1,5 +1,5 @@
 import type { CountersignClient } from "@countersign/client";
-import { createContext, type ReactNode, useContext, useEffect, useMemo } from "react";
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
 import { SharedEvents } from "./shared-events.ts";
 
 interface Provided {
@@ -29,7 +29,12 @@ export interface CountersignProviderProps {
  * );
  */
 export function CountersignProvider({ client, children }: CountersignProviderProps) {
-  const provided = useMemo(() => ({ client, events: new SharedEvents(client) }), [client]);
+  const { session } = client;
+  const accountOf = () => session.accountId;
+  const accountId = useSyncExternalStore(session.subscribe, accountOf, accountOf);
+  // Hooks forget what they know with `events`: the next account is another person's.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a stream is of one account
+  const provided = useMemo(() => ({ client, events: new SharedEvents(client) }), [client, accountId]);
   useEffect(() => provided.events.connect(), [provided]);
   return <Context.Provider value={provided}>{children}</Context.Provider>;
 }

@@ -77,6 +77,17 @@ describe("data of the service", () => {
     expect(element.textContent).toBe("undefined failed");
   });
 
+  it("of one person is not shown to the next, who signs in without a sign-out; the stream is the new person's", async () => {
+    await show(<Names />);
+    client.devicesAnswer = () => Promise.reject(new Error("no answer"));
+    client.accountId = "grace";
+    await act(async () => client.move("signed-in"));
+    expect(element.textContent).toBe("undefined failed");
+    client.devicesAnswer = async () => [{ name: "Grace's phone" }];
+    await act(async () => client.emit("key.added"));
+    expect([client.streams, element.textContent]).toEqual([1, "Grace's phone "]);
+  });
+
   it("is read again once its events are live: those before are not in the stream, and a read may have failed", async () => {
     client.connects = false;
     client.devicesAnswer = () => Promise.reject(new Error("offline"));

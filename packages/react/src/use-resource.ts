@@ -62,6 +62,7 @@ export function useResource<Data>(
     shown.current = own;
     setKnown((before) => ({ ...before, ...next, isLoading: own < asked.current }));
   }, [client, read]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `events` are of one account
   useEffect(() => {
     if (isOpen) void reload();
     return () => {
@@ -69,7 +70,7 @@ export function useResource<Data>(
       // The next session may be another person's.
       setKnown(UNKNOWN);
     };
-  }, [isOpen, reload]);
+  }, [isOpen, reload, events]);
   // A stream begins with what happens from then on, and while it was not connected a read may have failed.
   useEffect(() => events.watch(() => void (events.isLive && reload())), [events, reload]);
   useAccountEvents(({ type }) => {

@@ -2,7 +2,7 @@
 import { act } from "react";
 import { describe, expect, it } from "vitest";
 import { DeclinedError, type TransactionState, useTransaction } from "./index.ts";
-import { element, show, unmount } from "./testing/fake-client.tsx";
+import { client, element, show, unmount } from "./testing/fake-client.tsx";
 
 describe("a transaction", () => {
   let transaction: TransactionState<string>;
@@ -35,6 +35,14 @@ describe("a transaction", () => {
     await act(async () => void transaction.send("pay Mallory"));
     await act(async () => unmount());
     expect(signed).toEqual([]);
+  });
+
+  it("is declined when another person signs in", async () => {
+    await show(<Pay />);
+    await act(async () => void transaction.send("pay Mallory"));
+    client.accountId = "grace";
+    await act(async () => client.move("signed-in"));
+    expect(transaction.error).toBeInstanceOf(DeclinedError);
   });
 
   it("asks no more when the call has ended before the answer", async () => {

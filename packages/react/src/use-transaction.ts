@@ -7,7 +7,7 @@ import {
   type TransactionStep,
 } from "@countersign/client";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { useClient } from "./provider.tsx";
+import { useProvided } from "./provider.tsx";
 import { useAction } from "./use-action.ts";
 
 /**
@@ -90,19 +90,20 @@ const sendOptions: Send<Options> = (client, options, hooks) => sendTransaction(c
 export function useTransaction(): TransactionState<Options>;
 export function useTransaction<Input>(send: Send<Input>): TransactionState<Input>;
 export function useTransaction(by: Send<never> = sendOptions): TransactionState<never> {
-  const client = useClient();
+  const { client, events } = useProvided();
   const [step, setStep] = useState<TransactionStep>();
   const [confirmation, setConfirmation] = useState<Confirmation>();
   const waiting = useRef<() => void>(undefined);
   const isShown = useRef(false);
-  // A question that nobody can answer any more is declined.
+  // A question that nobody can answer any more, or another person would, is declined.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `events` are of one account
   useEffect(() => {
     isShown.current = true;
     return () => {
       isShown.current = false;
       waiting.current?.();
     };
-  }, []);
+  }, [events]);
 
   const confirm = useCallback(async (description: TransactionDescription) => {
     try {

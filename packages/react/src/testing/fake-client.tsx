@@ -15,6 +15,7 @@ Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
 /** A client as far as the hooks use it: its state, its events and its answers are set by the test. */
 export class FakeClient {
   state: SessionState = "signed-in";
+  accountId: string | undefined = "ada";
   devicesAnswer: () => Promise<unknown> = async () => [{ id: "1", name: "Ada's phone" }];
   streams = 0;
   readonly calls: string[] = [];
@@ -30,10 +31,14 @@ export class FakeClient {
     get state(): SessionState {
       return "signed-in";
     },
+    get accountId(): string | undefined {
+      return undefined;
+    },
   };
 
   constructor() {
     Object.defineProperty(this.session, "state", { get: () => this.state });
+    Object.defineProperty(this.session, "accountId", { get: () => this.accountId });
   }
 
   move(state: SessionState): void {
