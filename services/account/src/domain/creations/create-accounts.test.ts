@@ -273,6 +273,11 @@ describe("a creation", () => {
     expect((await play({ outcomes: [{ ...failure, wrongSequenceAt: 107n }] })).plan).toEqual({ requeueWithLimit: 10 });
   });
 
+  it("that the creator could not pay for fails as a whole: a smaller one would too, and its accounts keep their limit", async () => {
+    const cause = "[Error Code: 1118] payer f8d6e0586b0a20c7 has insufficient balance";
+    expect((await play({ outcomes: [{ status: "failed", cause }] })).plan).toEqual({ failed: true });
+  });
+
   it("that the signer refuses is taken apart, and nothing is submitted", async () => {
     const { log, plan } = await play({ outcomes: [unknown], refuse: new AppError("SigningRefused") });
     expect(log).toEqual(["failed"]);

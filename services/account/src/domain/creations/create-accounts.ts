@@ -19,6 +19,9 @@ export interface CreateAccountsOptions {
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
+/** FVM error 1118: the payer has not enough FLOW. Halves of the creation would fail too. */
+const CANNOT_PAY = /error code:? ?1118/i;
+
 /** Thrown when another runner has the lease: this one must not touch the creation any more. */
 class LeaseLostError extends Error {}
 
@@ -100,7 +103,12 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
 
   const fail = async (creation: Creation, cause: string, retry: boolean) =>
     held(
-      await store.failed(creation.id, owner, planAfterFailure(creation.accountIds.length, retry), cause.slice(0, 500)),
+      await store.failed(
+        creation.id,
+        owner,
+        planAfterFailure(CANNOT_PAY.test(cause) ? 1 : creation.accountIds.length, retry),
+        cause.slice(0, 500),
+      ),
     );
 
   /**
