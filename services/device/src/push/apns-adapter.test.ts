@@ -127,7 +127,9 @@ describe("APNs", () => {
   });
 
   it.each([
-    [429, "TooManyRequests", "5", 5_000],
+    // Of one device token: the others' pushes do not wait.
+    [429, "TooManyRequests", "5", undefined],
+    [429, "TooManyProviderTokenUpdates", "5", 5_000],
     [503, "ServiceUnavailable", undefined, undefined],
     [500, "InternalServerError", undefined, undefined],
     [403, "InvalidProviderToken", undefined, undefined],

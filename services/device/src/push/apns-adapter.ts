@@ -110,7 +110,9 @@ export function createApnsAdapter(options: ApnsOptions): PushAdapter {
       const text = `APNs answered ${status}, ${codeOf(reason)}`;
       // 403 is about our own key: an operator puts that right.
       if (status === 403 || status === 429 || status >= 500) {
-        throw new PushDelayed(text, { retryAfterMs: retryAfterMs(retryAfter, clock.now()) });
+        // TooManyRequests is about one device's token: the others' pushes do not wait.
+        const pause = reason === "TooManyRequests" ? undefined : retryAfter;
+        throw new PushDelayed(text, { retryAfterMs: retryAfterMs(pause, clock.now()) });
       }
       throw new PushRefused(text);
     },
