@@ -22,6 +22,8 @@ import { fetchUserInfo } from "./userinfo.ts";
 
 /** The accepted signature algorithms of tokens: asymmetric ones only. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
+/** An older discovery document is read again. */
+const METADATA_AGE_MS = 3_600_000;
 /** ID tokens that a process remembers, each for at most ten minutes. */
 const MAX_REMEMBERED = 10_000;
 /** RFC 6750, section 2.1. */
@@ -104,39 +106,37 @@ function requireIdToken({ payload, protectedHeader }: JWTVerifyResult): void {
  */
 export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
   const { name, issuer, introspection } = config;
-  const configurations = new Map<Credentials, Promise<openid.Configuration>>();
-  let jwks: Promise<ReturnType<typeof createRemoteJWKSet>> | undefined;
   const providerFetch = createProviderFetch(config);
-
-  function configuration(credentials: Credentials): Promise<openid.Configuration> {
-    let found = configurations.get(credentials);
-    if (!found) {
-      const { clientId, clientSecret } = credentials;
+  const configurations = new LRUCache<Credentials, openid.Configuration>({
+    max: 1_000,
+    ttl: METADATA_AGE_MS,
+    perf: { now: () => clock.now().getTime() },
+    // The known one serves until the provider has answered.
+    allowStale: true,
+    noDeleteOnFetchRejection: true,
+    fetchMethod: ({ clientId, clientSecret }) => {
       const authentication = clientSecret === undefined ? openid.None() : openid.ClientSecretPost(clientSecret);
-      found = openid.discovery(new URL(issuer), clientId, undefined, authentication, {
+      return openid.discovery(new URL(issuer), clientId, undefined, authentication, {
         execute: config.allowInsecureHttp ? [openid.allowInsecureRequests] : [],
         timeout: TIMEOUT_S,
         [openid.customFetch]: providerFetch as openid.CustomFetch,
       });
-      configurations.set(credentials, found);
-      // A failed discovery is tried again by the next login.
-      found.catch(() => configurations.delete(credentials));
-    }
-    return found.catch((cause) => {
+    },
+  });
+  let jwks: { uri: string; keys: ReturnType<typeof createRemoteJWKSet> } | undefined;
+
+  // A failed discovery is tried again by the next login.
+  const configuration = (credentials: Credentials): Promise<openid.Configuration> =>
+    configurations.forceFetch(credentials).catch((cause) => {
       throw unavailable(cause);
     });
-  }
 
   async function keySet() {
-    jwks ??= configuration(config.clients[0]!).then((found) => {
-      const uri = found.serverMetadata().jwks_uri;
-      if (!uri) throw new AppError("IdentityProviderUnavailable", { detail: "the provider publishes no keys" });
-      return createRemoteJWKSet(new URL(uri), { timeoutDuration: TIMEOUT_S * 1000, [keysFetch]: providerFetch });
-    });
-    jwks.catch(() => {
-      jwks = undefined;
-    });
-    return jwks;
+    const { jwks_uri: uri } = (await configuration(config.clients[0]!)).serverMetadata();
+    if (!uri) throw new AppError("IdentityProviderUnavailable", { detail: "the provider publishes no keys" });
+    const options = { timeoutDuration: TIMEOUT_S * 1000, [keysFetch]: providerFetch };
+    if (jwks?.uri !== uri) jwks = { uri, keys: createRemoteJWKSet(new URL(uri), options) };
+    return jwks.keys;
   }
 
   /** Verifies a provider's JWT. Errors: InvalidLoginToken, IdentityProviderUnavailable. */

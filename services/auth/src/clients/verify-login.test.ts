@@ -71,6 +71,25 @@ describe("ID tokens", () => {
     counted.mockRestore();
   });
 
+  it("of a provider that moves its keys are verified without a restart, an hour later", async () => {
+    const moving = await fakeProvider();
+    const time = new FixedClock(clock.now());
+    const config = { name: "main", issuer: moving.issuer, allowInsecureHttp: true, clients: [client()] };
+    const verify = createVerifyLogin([createOpenIdProvider(config, time)], rememberedCodes());
+    const logInAt = async (iat: number) =>
+      verify(login({ token: await moving.idToken({ iat, exp: iat + 300 }) }), [key]);
+    await logInAt(now);
+    moving.moveKeys("/new-keys");
+    time.advance(3_601_000);
+    // The known address serves until the provider has answered.
+    await logInAt(now + 3_601);
+    await vi.waitFor(async () => {
+      await logInAt(now + 3_601);
+      expect(moving.requests).toContain("/new-keys");
+    });
+    await moving.close();
+  });
+
   it("a provider whose clock is ahead has nobody logged in after now", async () => {
     const token = await provider.idToken({ iat: now + 20, auth_time: now + 20 });
     expect((await verifier()(login({ token }), [key])).authTime).toEqual(clock.now());

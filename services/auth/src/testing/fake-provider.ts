@@ -39,6 +39,7 @@ export async function fakeProvider() {
   const requests: string[] = [];
   const lastForms = new Map<string, Record<string, string>>();
   let authorization = "";
+  let keysPath = "/jwks";
   let keysAreAway = false;
   /** Answers of the userinfo and introspection endpoints, by their paths. */
   const answers = new Map<string, () => FakeAnswer>();
@@ -54,7 +55,7 @@ export async function fakeProvider() {
         issuer,
         authorization_endpoint: `${issuer}/auth`,
         token_endpoint: `${issuer}/token`,
-        jwks_uri: `${issuer}/jwks`,
+        jwks_uri: `${issuer}${keysPath}`,
         userinfo_endpoint: `${issuer}/userinfo`,
         introspection_endpoint: `${issuer}/introspect`,
         response_types_supported: ["code"],
@@ -62,7 +63,7 @@ export async function fakeProvider() {
         id_token_signing_alg_values_supported: ["ES256"],
       });
     }
-    if (path === "/jwks") return keysAreAway ? send({}, 503) : send({ keys: [jwk] });
+    if (path === keysPath) return keysAreAway ? send({}, 503) : send({ keys: [jwk] });
     if (path === "/token") {
       lastForms.set(path, Object.fromEntries(new URLSearchParams(await text(request))));
       const answer = await codeAnswer();
@@ -94,6 +95,10 @@ export async function fakeProvider() {
       .setProtectedHeader({ alg: "ES256", kid: "k1", ...header })
       .sign(privateKey);
   return {
+    /** The keys are at another place from now on. */
+    moveKeys: (path: string) => {
+      keysPath = path;
+    },
     issuer,
     jwk,
     requests,
