@@ -30,6 +30,7 @@ const STEPS = [
   'CREATE INDEX CONCURRENTLY "busy_name" ON "busy" ("name")',
   'DROP INDEX CONCURRENTLY "busy_name"',
   "ALTER TABLE busy ADD COLUMN town text",
+  "ALTER TABLE nowhere ADD COLUMN town text",
 ];
 
 const databaseUrl = () => Object.assign(new URL(url), { pathname: `/${database}` }).href;
@@ -204,4 +205,9 @@ it("a run waits for another one, and leaves its migration alone", async () => {
   await busy.query("COMMIT");
   expect(await first).toEqual(["20261123000008_step"]);
   expect((await second).stdout).toBe("[]\n");
+}, 30_000);
+
+it("a migration that fails is named, with the error of Postgres", async () => {
+  await apply(9);
+  await expect(apply(10)).rejects.toThrow('20261123000009_step: relation "nowhere" does not exist');
 }, 30_000);
