@@ -86,7 +86,8 @@ export function programsOf(
       const words = new Set(body.replaceAll(/\/\/ .*$/gm, "").match(/[A-Za-z_]\w*/g));
       const imports = [...words].flatMap((word) => {
         if (explicit.some((line) => new RegExp(`\\b${word}\\b.* from `).test(line))) return [];
-        const homes = exported.filter(({ path }) => path === word);
+        // A README's block is copied as it is, so it has its own imports.
+        const homes = exported.filter(({ path }) => path === word && member.path !== "README");
         const home = homes.find(({ specifier }) => specifier === member.specifier) ?? homes[0];
         if (given.includes(word)) return [`import { ${word} } from "../given.ts";`];
         if (declared.includes(word)) return [`import { ${word} } from "../declared.ts";`];
