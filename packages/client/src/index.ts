@@ -30,6 +30,7 @@ export {
   type KeyAddition,
   KeyAdditionError,
   matchingCodeOf,
+  plainName,
   readKeyAddition,
   type ShownTwoFactor,
 } from "./key-addition.ts";

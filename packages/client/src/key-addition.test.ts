@@ -1,7 +1,7 @@
 import { envelopeMessage, keyTemplateScript, type TransactionPayload } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
-import { describeKeyAddition, KeyAdditionError, matchingCodeOf, readKeyAddition } from "./key-addition.ts";
+import { describeKeyAddition, KeyAdditionError, matchingCodeOf, plainName, readKeyAddition } from "./key-addition.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { ADDRESS, additionPayload, askedBy, messageOf } from "./testing/two-factor.ts";
 
@@ -84,6 +84,7 @@ describe("describeKeyAddition", () => {
     const text = await describeKeyAddition(askedBy(key, { device: { name } }));
     expect(text).toMatch(/^“your own phone"\. Approve this !{34}…” \(Apple/);
     expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(plainName(name)).toMatch(/^your own phone"\. Approve this !{34}…$/);
   });
 
   it("describes nothing but the addition of a key", async () => {

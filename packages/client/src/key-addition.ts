@@ -99,14 +99,14 @@ export async function describeKeyAddition(auth: ShownTwoFactor): Promise<string>
   const { email, ip, location } = userOpInfo.signIn;
   const { address } = readKeyAddition(auth.request.message);
   const code = await matchingCodeOf(auth);
-  const model = clean([srcDevice.deviceManufacturer, srcDevice.deviceModel].join(" "));
-  const system = clean([srcDevice.osName, srcDevice.osVersion].join(" "));
+  const model = plainName([srcDevice.deviceManufacturer, srcDevice.deviceModel].join(" "));
+  const system = plainName([srcDevice.osName, srcDevice.osVersion].join(" "));
   const details = [model, system].filter((text) => text !== "").join(", ");
-  const device = `“${clean(srcDevice.name) || "A device without a name"}”${details && ` (${details})`}`;
-  const origin = clean(ip) && ` from ${clean(ip)}${clean(location) && ` (${clean(location)})`}`;
-  const person = clean(email) && ` as ${clean(email)}`;
+  const device = `“${plainName(srcDevice.name) || "A device without a name"}”${details && ` (${details})`}`;
+  const origin = plainName(ip) && ` from ${plainName(ip)}${plainName(location) && ` (${plainName(location)})`}`;
+  const person = plainName(email) && ` as ${plainName(email)}`;
   return [
-    `${device} asks to sign in to ${clean(app.appName) || "an app"}${person}${origin}.`,
+    `${device} asks to sign in to ${plainName(app.appName) || "an app"}${person}${origin}.`,
     `If you approve, its key is added to your account ${address} with weight 1, and it can then act for you together with the service, as this device can.`,
     `Approve only if the other device is in front of you and shows the code ${code}.`,
   ].join(" ");
@@ -115,10 +115,12 @@ export async function describeKeyAddition(auth: ShownTwoFactor): Promise<string>
 const MAX_NAME = 64;
 
 /**
- * Cleans text of unknown origin for one line: no control, invisible or direction-changing characters, no
- * quotes like ours, and a limited length.
+ * Returns a name that another device gave itself as one line of at most 64 characters: without control,
+ * invisible and direction-changing ones, which could disguise it, and without curly quotes.
+ * @example
+ * for (const device of await client.devices()) console.log(plainName(device.name));
  */
-function clean(text: string): string {
+export function plainName(text: string): string {
   const plain = text
     .normalize("NFC")
     .replace(/[\p{C}\p{Z}]+/gu, " ")

@@ -1,4 +1,4 @@
-import { MatchingCodeError, type TwoFactorAuth } from "@countersign/client";
+import { MatchingCodeError, plainName, type TwoFactorAuth } from "@countersign/client";
 import { formatMatchingCode, useAction, useClient, usePendingTwoFactor } from "@countersign/react";
 import { useEffect, useState } from "react";
 import { approvePhone, rejectPhone } from "../acts/approve-phone.ts";
@@ -45,7 +45,7 @@ function ApproveSheet({ request: { id, request }, onLater }: ApproveSheetProps) 
   return (
     <Sheet title={t.enroll.approveTitle}>
       <p className="muted">
-        {t.enroll.approveLede(request.srcDevice.name || t.security.unnamed, request.userOpInfo.signIn.email)}
+        {t.enroll.approveLede(plainName(request.srcDevice.name) || t.security.unnamed, request.userOpInfo.signIn.email)}
       </p>
       {approve.result ? (
         <p className="note good" role="status">

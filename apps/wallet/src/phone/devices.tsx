@@ -1,4 +1,4 @@
-import type { Device } from "@countersign/client";
+import { type Device, plainName } from "@countersign/client";
 import { useAction, useClient, useDevices } from "@countersign/react";
 import { Smartphone } from "lucide-react";
 import { useState } from "react";
@@ -51,7 +51,7 @@ function DeviceRow({ device, onOutcome }: { device: Device; onOutcome: (text: st
           <Smartphone size={18} aria-hidden />
         </span>
         <span className="row-text">
-          {device.name || t.security.unnamed}
+          {plainName(device.name) || t.security.unnamed}
           <small className="mono">{short(device.publicKey)}</small>
         </span>
         {isOwn ? (
