@@ -7,7 +7,8 @@ its audit record.
     PYTHONPATH=build .venv/bin/python examples/python/sign.py --signer 127.0.0.1:5005 --ca ca.pem --cert cert.pem --key key.pem \
         --chain flow-emulator --message message.bin --token-file token.txt
 
-`message.bin` is what Flow's client library hands a signer: the transaction's domain tag and RLP. `token.txt` is the access token of the user whose
+`message.bin` is what Flow's client library hands a signer: the transaction's domain tag and RLP, such as the bytes whose hex
+`POST /account/v1/messages` answers. `token.txt` is the access token of the user whose
 account it is. Prints one JSON object; ends with 1 and the reason where the signer refuses.
 """
 
