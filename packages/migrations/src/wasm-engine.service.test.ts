@@ -211,3 +211,9 @@ it("a migration that fails is named, with the error of Postgres", async () => {
   await apply(9);
   await expect(apply(10)).rejects.toThrow('20261123000009_step: relation "nowhere" does not exist');
 }, 30_000);
+
+it("an index that is dropped beside others is its script's only statement: Postgres refuses more", async () => {
+  await apply(9);
+  STEPS[9] = 'DROP INDEX CONCURRENTLY "nothing"; ALTER TABLE busy ADD COLUMN street text';
+  await expect(apply(10)).rejects.toThrow("DROP INDEX CONCURRENTLY cannot");
+}, 30_000);

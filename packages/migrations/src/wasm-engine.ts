@@ -104,7 +104,7 @@ const GIVE_UP_MS = 300_000;
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 const LOCK_NOT_AVAILABLE = "55P03";
 
-const CONCURRENTLY = /\b(CREATE|DROP)\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+EXISTS\s+)?"?(\w+)"?/i;
+const CONCURRENTLY = /\b(?:CREATE|DROP)\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+EXISTS\s+)?"?(\w+)"?/i;
 
 /**
  * Ends the records of migrations that have begun, where there are records. One that was interrupted changed
@@ -121,12 +121,12 @@ const endBegun = (as: "finished_at" | "rolled_back_at"): string => `
  * at every semicolon, also inside of a function's body.
  */
 async function runScript(pool: pg.Pool, script: string): Promise<void> {
-  const [, verb, index] = CONCURRENTLY.exec(script) ?? [];
+  const [, index] = CONCURRENTLY.exec(script) ?? [];
   if (index !== undefined) {
     // In no transaction. It locks nobody out, and waits as long as older transactions take; a run that was
     // interrupted has left an index, or has dropped it.
     await pool.query(`DROP INDEX CONCURRENTLY IF EXISTS "${index}"`);
-    if (verb!.toUpperCase() === "CREATE") await pool.query(script);
+    await pool.query(script.replace(/\b(DROP\s+INDEX\s+CONCURRENTLY)(?!\s+IF\b)/i, "$1 IF EXISTS"));
     return;
   }
   // The pool would end the connection of a query that failed, and with it the limit and the engine's lock.
