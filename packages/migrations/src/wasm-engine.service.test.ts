@@ -212,6 +212,13 @@ it("a migration that fails is named, with the error of Postgres", async () => {
   await expect(apply(10)).rejects.toThrow('20261123000009_step: relation "nowhere" does not exist');
 }, 30_000);
 
+it("an error outside of a migration has no migration's name, such as that of a server that only reads", async () => {
+  await apply(9);
+  const readOnly = `${databaseUrl()}?options=-cdefault_transaction_read_only%3Don`;
+  const failed = withSchemaEngine({ url: readOnly }, (engine) => engine.applyMigrations(input(9)));
+  await expect(failed).rejects.toThrow(/^cannot execute UPDATE/);
+}, 30_000);
+
 it("an index that is dropped beside others is its script's only statement: Postgres refuses more", async () => {
   await apply(9);
   STEPS[9] = 'DROP INDEX CONCURRENTLY "nothing"; ALTER TABLE busy ADD COLUMN street text';

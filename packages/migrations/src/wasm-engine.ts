@@ -184,10 +184,10 @@ async function runEngine<T>(options: EngineOptions, work: (engine: SchemaEngine)
     return await work(engine);
   } catch (error) {
     // The engine's message has only the number of Postgres's error.
-    const [, name] = /migration_name="(\w+)"/.exec((error as Error).message) ?? [];
+    const name = /migration_name="(\w+)"/.exec((error as Error).message)?.[1];
     const [, id] = /External error id#(\d+)/.exec((error as Error).message) ?? [];
     const cause = adapter.errorRegistry.consumeError(Number(id))?.error;
-    throw cause instanceof Error ? new Error(`${name}: ${cause.message}`, { cause }) : error;
+    throw cause instanceof Error ? new Error(`${name ? `${name}: ` : ""}${cause.message}`, { cause }) : error;
   } finally {
     engine.free();
     await Promise.all(pools.map((pool) => pool.end()));
