@@ -110,8 +110,7 @@ public actor ClientSession {
                 let next = try await inTime { [configuration = configuration()] in
                     try await AuthAPI.refreshToken(refreshTokenRequest: request, apiConfiguration: configuration)
                 }.credentials
-                // After a sign-out or another sign-in meanwhile, the pair is of a session that was left.
-                if try await load()?.refreshToken == used.refreshToken { try await keep(next) }
+                if await isCurrent(used) { try await keep(next) }
                 return next
             } catch {
                 if let problem = error as? ProblemError, problem.isSessionOver { try await drop(used) }
@@ -119,6 +118,12 @@ public actor ClientSession {
             }
         }
         throw ProblemError.sessionEnded
+    }
+
+    /// False after a sign-out or another sign-in: a pair that comes then is of a session that was left.
+    private func isCurrent(_ used: Credentials) async -> Bool {
+        // The Keychain of a locked phone cannot be read: the next pair must not be lost.
+        do { return try await load()?.refreshToken == used.refreshToken } catch { return true }
     }
 
     private func drop(_ used: Credentials) async throws {

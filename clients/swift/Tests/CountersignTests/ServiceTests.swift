@@ -79,6 +79,27 @@ private struct HookedKey: DeviceKey {
     }
 }
 
+private struct Locked: Error {}
+
+/// A store that is locked at some time, as the Keychain is with the phone.
+private actor LockableCredentials: CredentialStore {
+    private let credentials: Credentials
+    private var isLocked = false
+
+    init(_ credentials: Credentials) { self.credentials = credentials }
+
+    func lock() { isLocked = true }
+
+    func load() throws -> Credentials? {
+        if isLocked { throw Locked() }
+        return credentials
+    }
+
+    func save(_ credentials: Credentials?) throws {
+        if isLocked { throw Locked() }
+    }
+}
+
 private actor Log {
     private(set) var entries: [String] = []
 
@@ -99,6 +120,20 @@ final class ServiceTests: XCTestCase {
             let kept = await store.load()
             XCTAssertEqual(kept?.refreshToken, other?.refreshToken)
         }
+    }
+
+    func testTheNextPairIsKeptWhereTheStoreIsLockedMeanwhile() async throws {
+        let service = FakeService { pair($0 + 1) }
+        let store = LockableCredentials(first)
+        let key = try HookedKey(key: SoftwareKey()) { await store.lock() }
+        let client = CountersignClient(
+            baseURL: service.url, deviceKey: key, credentials: store, provesRefreshes: true)
+        do {
+            try await client.refresh()
+            XCTFail("it was saved")
+        } catch is Locked {}
+        let kept = try await client.session.credentials
+        XCTAssertEqual(kept?.refreshToken, "refresh-2")
     }
 
     func testALostRefreshIsSentAgainWhileTheServiceAcceptsItsToken() async throws {
