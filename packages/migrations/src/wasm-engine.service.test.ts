@@ -115,6 +115,14 @@ it("an index that is made beside others waits for older transactions, and replac
   expect(rows).toEqual([{ indisvalid: true, indisunique: false }]);
 }, 30_000);
 
+/** Has a transaction read the table until it is committed, and another connection to look on. */
+async function busyTable() {
+  const [busy, watcher] = [await connect(), await connect()];
+  await busy.query("BEGIN");
+  await busy.query("SELECT count(*) FROM busy");
+  return { busy, watcher };
+}
+
 /** Waits until the migration waits for a lock on the table; returns the process of its connection. */
 const waitingFor = async (watcher: pg.Client): Promise<number> => {
   const waiting = () =>
@@ -125,9 +133,7 @@ const waitingFor = async (watcher: pg.Client): Promise<number> => {
 
 it("a migration lets others read a table that stays busy each time that it tries again", async () => {
   await apply(3);
-  const [busy, watcher] = [await connect(), await connect()];
-  await busy.query("BEGIN");
-  await busy.query("SELECT count(*) FROM busy");
+  const { busy, watcher } = await busyTable();
   const migrating = apply(4);
   const free = () =>
     vi.waitFor(
@@ -150,9 +156,7 @@ it("a migration lets others read a table that stays busy each time that it tries
 
 it("a migration that was interrupted is applied by the next run", async () => {
   await apply(4);
-  const [busy, watcher] = [await connect(), await connect()];
-  await busy.query("BEGIN");
-  await busy.query("SELECT count(*) FROM busy");
+  const { busy, watcher } = await busyTable();
   const interrupted = apply(5);
   await watcher.query("SELECT pg_terminate_backend($1)", [await waitingFor(watcher)]);
   await expect(interrupted).rejects.toThrow();
@@ -184,9 +188,7 @@ it("a migration that was interrupted after its commit is not applied twice", asy
 
 it("a run waits for another one, and leaves its migration alone", async () => {
   await apply(8);
-  const [busy, watcher] = [await connect(), await connect()];
-  await busy.query("BEGIN");
-  await busy.query("SELECT count(*) FROM busy");
+  const { busy, watcher } = await busyTable();
   const first = apply(9);
   await waitingFor(watcher);
   const program = `
