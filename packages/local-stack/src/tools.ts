@@ -57,6 +57,12 @@ const EMULATOR_PATCHES: readonly Patch[] = [
     before: "\tkey := acc.Keys[sig.KeyIndex]\n",
     after: "\tif int(sig.KeyIndex) >= len(acc.Keys) {\n\t\treturn nil\n\t}\n\tkey := acc.Keys[sig.KeyIndex]\n",
   },
+  {
+    // Each value of a block is a transaction of its own, which waits for the disk four times.
+    file: "storage/sqlite/store.go",
+    before: 'sql.Open("sqlite", dbUrl)',
+    after: 'sql.Open("sqlite", dbUrl+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")',
+  },
 ];
 
 const tools = {
