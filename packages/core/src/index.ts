@@ -15,7 +15,7 @@ export {
 } from "./fault-points.ts";
 export { hasAtMost } from "./has-at-most.ts";
 export { isUuid, NIL_UUID, orderedUuidv7, uuidv4, uuidv7 } from "./ids.ts";
-export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
+export { INTERNAL_DOMAIN, internalName, SIGNS_FOR_ALL } from "./internal-name.ts";
 export { LOG_FIELDS, type LogFields, type Logger } from "./logger.ts";
 export { type OutsideCallObserver, observeOutsideCalls } from "./outside-calls.ts";
 export { asOutsidePort, asPort } from "./port.ts";

@@ -1,4 +1,4 @@
-import type { TokenScope } from "@countersign/core";
+import { SIGNS_FOR_ALL, type TokenScope } from "@countersign/core";
 import { z } from "zod";
 
 const peerName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "must be a name such as demo-backend");
@@ -18,9 +18,6 @@ const rule = z
     scopes: z.array(scope).optional(),
   })
   .refine(({ token, scopes }) => token !== "service" || scopes === undefined, "scopes need a user token");
-
-/** Our own services that pass on messages that users of every app have signed. */
-const SIGNS_FOR_ALL: readonly string[] = ["gateway", "account"];
 
 const fileShape = z
   .strictObject({

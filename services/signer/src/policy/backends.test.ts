@@ -18,6 +18,13 @@ it("a backend asks for users of its own apps; our services for everybody", () =>
   expect(() => check("gateway", token)).not.toThrow();
 });
 
+// Peers and backends are read from one file, each for itself: one of the two may be of its earlier content.
+it("a caller that is neither registered nor one of our services asks for nobody", () => {
+  const refused = { reason: "SigningRefused", metadata: { reason: "NotYourApp" } };
+  expect(() => check("new-shop", token)).toThrow(expect.objectContaining(refused));
+  expect(() => check("account", token)).not.toThrow();
+});
+
 it("and for the accounts that are named, where any are", () => {
   const refused = { reason: "SigningRefused", metadata: { reason: "NotYourAccount" } };
   expect(() => check("treasury", token)).toThrow(expect.objectContaining(refused));
