@@ -26,24 +26,31 @@ afterAll(() => {
 });
 
 // A thief of the person's login gets an ephemeral token before anybody approves anything.
-it("an ephemeral token's slow requests take no place from the account's sessions", async () => {
+// A recovery key may be stolen, and then the devices need the chain to revoke it.
+it.each([
+  ["an ephemeral token", "sign"],
+  ["a recovery session", "recover"],
+])("slow requests of %s take no place from the account's devices", async (_, token) => {
   const gateway = await start(500);
   const slow = Array.from({ length: 8 }, () => connect(Number(new URL(gateway.url).port), "127.0.0.1"));
   for (const socket of slow) {
     socket.on("error", () => {});
-    socket.write("POST /chain/v1/flow-test/v1/transactions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sign\r\n");
+    socket.write(`POST /chain/v1/flow-test/v1/transactions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`);
     socket.write("Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{");
   }
-  const ofThief = async () => (await gateway.send("GET", BLOCKS, { token: "sign" })).status;
+  const ofThief = async () => (await gateway.send("GET", BLOCKS, { token })).status;
   await expect.poll(ofThief, { timeout: 10_000 }).toBe(429);
   expect((await gateway.send("GET", BLOCKS, { token: "full" })).status).toBe(200);
   for (const socket of slow) socket.destroy();
   await gateway.stop();
 });
 
-it("an ephemeral token's requests of a minute are not counted for the account's sessions", async () => {
+it.each([
+  ["an ephemeral token", "sign"],
+  ["a recovery session", "recover"],
+])("requests of %s in a minute are not counted for the account's devices", async (_, token) => {
   const gateway = await start(2);
-  const ofThief = async () => (await gateway.send("GET", BLOCKS, { token: "sign" })).status;
+  const ofThief = async () => (await gateway.send("GET", BLOCKS, { token })).status;
   await expect.poll(ofThief, { timeout: 10_000 }).toBe(429);
   expect((await gateway.send("GET", BLOCKS, { token: "full" })).status).toBe(200);
   await gateway.stop();

@@ -93,7 +93,7 @@ function nodeProxies(nodes: Watched<ChainNodes>, logger: Logger) {
 }
 
 /**
- * Limits the requests under way of an account or an ephemeral token, and the time of each.
+ * Limits the requests under way of an account, ephemeral token or recovery session, and the time of each.
  * Errors: RateLimited.
  */
 function limitExchange(underWay: ReturnType<typeof countUnderWay>, limitId: string, response: Response): void {

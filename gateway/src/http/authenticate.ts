@@ -20,7 +20,7 @@ const MAX_TOKEN_LENGTH = 8_192;
 export interface Authenticated {
   readonly rawToken?: string | undefined;
   readonly accountId?: string;
-  /** The account; of an ephemeral token its own, because a thief of the person's login gets one. */
+  /** The account; of an ephemeral token or a recovery session its own, which a thief may have. */
   readonly limitId?: string;
 }
 
@@ -50,7 +50,7 @@ export function authenticate(
   const { scope, accountId, sessionId } = verifier.verify(rawToken);
   const allowed = allowedScopes(rule);
   if (!allowed.includes(scope)) throw insufficientScope(allowed, scope);
-  return { rawToken, accountId, limitId: scope === "sign" ? `${accountId}/${sessionId}` : accountId };
+  return { rawToken, accountId, limitId: scope === "full" ? accountId : `${accountId}/${sessionId}` };
 }
 
 const bearerToken = (authorization: string): string | undefined =>
