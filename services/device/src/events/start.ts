@@ -4,8 +4,8 @@ import { Gauge } from "prom-client";
 import type { WatchAccountOptions } from "./watch-account.ts";
 import { createWatchers } from "./watchers.ts";
 
-// Twenty devices, and what they left open when they lost their network.
-const MAX_PER_ACCOUNT = 50;
+// The tabs of one browser, and what they left open when they lost their network.
+const MAX_PER_SESSION = 50;
 const MAX_WAITING = 256;
 
 /** Starts the process's feeds of all events and the streams that it serves, which `signal` ends. */
@@ -17,7 +17,7 @@ export function startAccountEvents({
   signal,
   onClose,
 }: ServiceRuntime): WatchAccountOptions {
-  const watchers = createWatchers({ maxPerAccount: MAX_PER_ACCOUNT, maxWaiting: MAX_WAITING });
+  const watchers = createWatchers({ maxPerSession: MAX_PER_SESSION, maxWaiting: MAX_WAITING });
   const feeds = startEventFeeds({
     nats,
     logger,

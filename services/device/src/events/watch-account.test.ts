@@ -45,10 +45,10 @@ const feed = {
   },
 };
 
-const watch = (lastEventId = "") =>
+const watch = (lastEventId = "", sessionId = "mine") =>
   watchAccount({ feeds: { of: () => feed }, watchers, clock })({
     accountId,
-    sessionId: "mine",
+    sessionId,
     lastEventId,
     signal: abort.signal,
   });
@@ -68,7 +68,7 @@ beforeEach(() => {
   stored = [];
   position = 0;
   abort = new AbortController();
-  watchers = createWatchers({ maxPerAccount: 3, maxWaiting: 4 });
+  watchers = createWatchers({ maxPerSession: 3, maxWaiting: 4 });
 });
 
 describe("watching an account", () => {
@@ -169,9 +169,11 @@ describe("watching an account", () => {
     await expect(watch().next()).rejects.toMatchObject({ reason: "Unavailable" });
   });
 
-  it("bounds the streams of an account", async () => {
+  // A stolen recovery key's session, or a stolen phone's, must not keep the others from their events.
+  it("bounds the streams of a session, and takes none from the account's other sessions", async () => {
     for (let count = 0; count < 3; count++) await take(watch(), 1);
     await expect(watch().next()).rejects.toMatchObject({ reason: "RateLimited" });
+    expect(await take(watch("", "other"), 1)).toEqual(["0"]);
   });
 
   it("of accounts in two partitions follows the numbers of each, and resets an id from before the partitions", async () => {

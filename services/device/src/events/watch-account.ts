@@ -96,7 +96,7 @@ export function watchAccount({ feeds, watchers, clock }: WatchAccountOptions) {
   return async function* (watch: WatchAccount): AsyncGenerator<WatchedEvent> {
     const after = watch.lastEventId === "" ? undefined : parseId(watch.lastEventId);
     const feed = feeds.of(watch.accountId);
-    const watcher = watchers.add(watch.accountId);
+    const watcher = watchers.add(watch.accountId, watch.sessionId);
     watch.signal.addEventListener("abort", watcher.close, { once: true });
     try {
       // Taken before anything is read, so that every later event is in the queue.

@@ -13,15 +13,15 @@ export interface Watcher {
 }
 
 export interface WatchersOptions {
-  /** Streams of one account in this process. */
-  maxPerAccount: number;
+  /** Streams of one session in this process: a stolen one takes no place from the account's others. */
+  maxPerSession: number;
   /** Events that a slow reader may leave unread before it is dropped. */
   maxWaiting: number;
 }
 
 export interface Watchers {
   /** Errors: RateLimited, Unavailable once everything was closed. */
-  add(accountId: string): Watcher;
+  add(accountId: string, sessionId: string): Watcher;
   /** Passes an event to the watchers of its account. */
   publish(fed: FedEvent): void;
   /** Ends all streams; clients resume with their last id. `forGood`: also refuses new ones. */
@@ -71,22 +71,24 @@ function createWatcher(maxWaiting: number, onClose: () => void) {
  * Keeps the watchers of each account in this process. One feed serves them all: a stream costs a queue, not
  * NATS.
  */
-export function createWatchers({ maxPerAccount, maxWaiting }: WatchersOptions): Watchers {
+export function createWatchers({ maxPerSession, maxWaiting }: WatchersOptions): Watchers {
   type Entry = ReturnType<typeof createWatcher>;
-  const accounts = new Map<string, Set<Entry>>();
+  /** The streams of each account, with their sessions. */
+  const accounts = new Map<string, Map<Entry, string>>();
   let closed = false;
   let count = 0;
   return {
-    add(accountId) {
+    add(accountId, sessionId) {
       if (closed) throw unavailable("This server is stopping");
-      const entries = accounts.get(accountId) ?? new Set();
-      if (entries.size >= maxPerAccount) throw new AppError("RateLimited", { retryAfterSeconds: 10 });
+      const entries = accounts.get(accountId) ?? new Map<Entry, string>();
+      const own = [...entries.values()].filter((each) => each === sessionId);
+      if (own.length >= maxPerSession) throw new AppError("RateLimited", { retryAfterSeconds: 10 });
       const entry = createWatcher(maxWaiting, () => {
         count -= 1;
         entries.delete(entry);
         if (entries.size === 0 && accounts.get(accountId) === entries) accounts.delete(accountId);
       });
-      entries.add(entry);
+      entries.set(entry, sessionId);
       accounts.set(accountId, entries);
       count += 1;
       return entry.watcher;
@@ -101,12 +103,12 @@ export function createWatchers({ maxPerAccount, maxWaiting }: WatchersOptions): 
         // Not an event; the durable consumers report it.
         return;
       }
-      if (event !== undefined) for (const entry of [...entries]) entry.push(event);
+      if (event !== undefined) for (const entry of [...entries.keys()]) entry.push(event);
     },
     endAll(forGood = false) {
       closed ||= forGood;
       for (const entries of [...accounts.values()]) {
-        for (const entry of [...entries]) entry.fail(unavailable("The stream was interrupted; resume it"));
+        for (const entry of [...entries.keys()]) entry.fail(unavailable("The stream was interrupted; resume it"));
       }
     },
     count: () => count,
