@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { LogFields, Logger } from "@countersign/core";
 import { afterEach, expect, test, vi } from "vitest";
-import { createLogger } from "./log.ts";
+import { createLogger, scrub } from "./log.ts";
 import { memoryLogger } from "./testing/memory-logger.ts";
 
 /** Code that ignores the types, such as a library's. */
@@ -60,6 +60,29 @@ test("errors keep type, message, stack and causes, and lose secrets and all othe
   );
   expect(lines()[0]).toMatchObject({ err: { type: "Error", message: "outer", code: "E1", cause: { type: "Error" } } });
   expect(text()).not.toMatch(/hunter2|ada@|eyJ|inner-secret/);
+});
+
+test.each([
+  ["nats://s3cret@nats:4222", "nats://[password]@nats:4222"],
+  ["postgres://app:s3@cret@db/x", "postgres://app:[password]@db/x"],
+  ["postgres://app:s3/cret@db/x", "postgres://app:[password]@db/x"],
+  ["to ada@пример.рф", "to [e-mail]"],
+  ["/find?who=ada%40example.org", "/find?who=[e-mail]"],
+  ["users/ada@example.org", "users/[e-mail]"],
+])("%s loses its secret", (text, scrubbed) => {
+  expect(scrub(text)).toBe(scrubbed);
+});
+
+test("the paths of a stack stay whole", () => {
+  const frame = "at done (file:///app/node_modules/@grpc/grpc-js/build/src/client.js:193:76)";
+  expect(scrub(`for ada@example.org\n    ${frame}`)).toBe(`for [e-mail]\n    ${frame}`);
+});
+
+test("a long text is cut before it is searched, and shows no part of a secret at its end", () => {
+  const begun = performance.now();
+  expect(scrub(`${"a".repeat(60_000)}@`)).toHaveLength(2_000);
+  expect(performance.now() - begun).toBeLessThan(500);
+  expect(scrub(`${"a ".repeat(995)}ada@example.org`)).not.toContain("ada");
 });
 
 test("errors and texts as the first argument are filtered too", () => {

@@ -5,22 +5,29 @@ export type { Logger };
 
 const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9\-._~+/]+=*/gi;
 const JWT = /\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*(\.[A-Za-z0-9_-]*)?/g;
-const EMAIL = /[^\s@"'<>()=,;:]{1,64}@[^\s@"'<>()=,;:]{1,253}\.[A-Za-z]{2,}/g;
+// Without "/": the paths of a stack have scopes of packages, such as "node_modules/@grpc/grpc-js".
+const EMAIL = /[^\s@"'<>()=,;:/]{1,64}(@|%40)[^\s@"'<>()=,;:/]{1,253}\.\p{L}{2,}/gu;
 const PEM = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
-const URL_PASSWORD = /(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g;
+// A password may have an "@" too; without a password, the name is the secret.
+const URL_PASSWORD = /(:\/\/[^\s:/@]*:)[^\s@]+@([^\s@/"']*@)*|(:\/\/)[^\s:/@]+@/g;
 
 /** A text that one of the patterns above can match contains one of these; most texts contain none. */
-const SUSPICIOUS = /@|eyJ|PRIVATE KEY|bearer|basic/i;
+const SUSPICIOUS = /@|%40|eyJ|PRIVATE KEY|bearer|basic/i;
 
-/** Removes credentials and e-mail addresses from a text; for error messages of other people's code. */
-export function scrub(text: string): string {
-  if (!SUSPICIOUS.test(text)) return text;
+/**
+ * Removes credentials and e-mail addresses from a text; for error messages of other people's code. The text
+ * is cut before, since the patterns take long for a long one, and again after: a secret may be cut in half.
+ */
+export function scrub(text: string, limit = 2_000): string {
+  if (!SUSPICIOUS.test(text)) return text.slice(0, limit);
   return text
+    .slice(0, limit + 512)
     .replace(PEM, "[private key]")
-    .replace(URL_PASSWORD, "$1[password]@")
+    .replace(URL_PASSWORD, "$1$3[password]@")
     .replace(BEARER, "$1 [token]")
     .replace(JWT, "[token]")
-    .replace(EMAIL, "[e-mail]");
+    .replace(EMAIL, "[e-mail]")
+    .slice(0, limit);
 }
 
 interface LoggedError {
@@ -33,10 +40,10 @@ interface LoggedError {
 }
 
 function loggedError(value: unknown, depth = 0): LoggedError {
-  if (!(value instanceof Error)) return { type: typeof value, message: scrub(String(value)).slice(0, 2000) };
+  if (!(value instanceof Error)) return { type: typeof value, message: scrub(String(value)) };
   const { code, reason } = value as { code?: unknown; reason?: unknown };
-  const logged: LoggedError = { type: value.name, message: scrub(value.message).slice(0, 2000) };
-  if (value.stack !== undefined) logged.stack = scrub(value.stack).slice(0, 8000);
+  const logged: LoggedError = { type: value.name, message: scrub(value.message) };
+  if (value.stack !== undefined) logged.stack = scrub(value.stack, 8_000);
   if (typeof code === "string" || typeof code === "number") logged.code = String(code);
   if (typeof reason === "string") logged.reason = scrub(reason);
   if (value.cause !== undefined && depth < 4) logged.cause = loggedError(value.cause, depth + 1);
