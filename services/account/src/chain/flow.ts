@@ -102,6 +102,7 @@ export function createFlowChain(
 
     blockHeight: async (id, signal) => (await access.block(id, signal))?.height,
     accountKeys: (address: string, signal: AbortSignal, height?: bigint) => access.accountKeys(address, signal, height),
+    accountKey: (address, index, signal) => access.accountKey(address, index, signal),
     balance: (address, signal) => access.balance(address, signal),
 
     async keyAdditionOutcome(id, signal) {

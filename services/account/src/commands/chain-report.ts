@@ -41,9 +41,9 @@ export const chainReport = command({
         lines.push({ kind: "range", chainName, from: String(from), to: String(to) });
         const { created, ours } = await readKeyEvents(chain, from, to, signal);
         for (const { address, serverKey, transactionId } of created) {
-          const userKey = (await chain.accountKeys(address, signal)).find(({ index }) => index === 1);
-          const algorithm = ALGORITHMS[userKey?.signatureAlgorithm ?? ""];
-          if (!userKey || !algorithm) throw new Error(`account 0x${address} has no user key`);
+          const userKey = await chain.accountKey(address, 1, signal);
+          const algorithm = ALGORITHMS[userKey.signatureAlgorithm];
+          if (!algorithm) throw new Error(`account 0x${address} has no user key`);
           const key = { algorithm, publicKey: userKey.publicKey };
           lines.push({ kind: "created", chainName, address, serverKey, userKey: key, transactionId });
         }
@@ -116,7 +116,8 @@ async function readKeyEvents(chain: Chain, from: bigint, to: bigint, signal: Abo
   const ours = new Map<string, Set<number>>();
   const judge = async (event: AccountEvent): Promise<boolean> => {
     const transaction = await chain.transaction(event.transactionId, signal);
-    return !!transaction && isOurs(event, transaction, chain, () => chain.accountKeys(event.address, signal));
+    const proposer = (index: number) => chain.accountKey(event.address, index, signal);
+    return !!transaction && isOurs(event, transaction, chain, proposer);
   };
   for (let start = from; start <= to; start += chain.maxEventBlocks) {
     const end = start + chain.maxEventBlocks - 1n;

@@ -15,7 +15,7 @@ export interface Alert {
 export interface AlertChain extends OwnTransactions {
   readonly chainName: string;
   transaction(id: string, signal: AbortSignal): Promise<ChainTransaction | undefined>;
-  accountKeys(address: string, signal: AbortSignal): Promise<readonly AccountKey[]>;
+  accountKey(address: string, index: number, signal: AbortSignal): Promise<AccountKey>;
 }
 
 export interface FindAlertsOptions {
@@ -66,8 +66,8 @@ export async function findAlerts(
       transactions.set(transactionId, found);
     }
     const transaction = transactions.get(transactionId);
-    const ours = transaction && (await isOurs(event, transaction, chain, () => chain.accountKeys(address, signal)));
-    if (ours) continue;
+    const proposer = (index: number) => chain.accountKey(address, index, signal);
+    if (transaction && (await isOurs(event, transaction, chain, proposer))) continue;
     raised.set(`${accountId}/${kind}`, before + 1);
     alerts.push({ accountId, event, kind, freezes: actions[kind] === "freeze" });
   }

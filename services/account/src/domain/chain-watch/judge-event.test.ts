@@ -82,7 +82,7 @@ const publishes = event("InboxValuePublished");
 const issues = event("AccountCapabilityControllerIssued");
 const deletes = event("AccountCapabilityControllerDeleted");
 const judge = (happened: AccountEvent, by: ChainTransaction) =>
-  isOurs(happened, by, { creationScript, creator, hybridCustody }, async () => onChain);
+  isOurs(happened, by, { creationScript, creator, hybridCustody }, async (index) => onChain[index]!);
 
 const [newKey, oldKey, serverKey] = [added, removed.publicKey, server.publicKey];
 const addUserKey = ofKeys({ template: "add-user-key", newKey });

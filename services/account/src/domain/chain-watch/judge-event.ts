@@ -26,13 +26,14 @@ export interface OwnTransactions {
  * Returns whether a transaction of ours caused the event: a creation, or a template with the arguments that
  * the service writes, proposed by the account's server key and authorized by that account alone, whose
  * effects include the event.
- * `keys`: the chain's keys of the account; revoked ones count, since the key may have been rotated since.
+ * `proposer`: reads the key that proposed the transaction; a revoked one counts, since it may have been rotated
+ * since. A list of all keys may be too long to be read.
  */
 export async function isOurs(
   event: AccountEvent,
   transaction: ChainTransaction,
   ours: OwnTransactions,
-  keys: () => Promise<readonly AccountKey[]>,
+  proposer: (index: number) => Promise<AccountKey>,
 ): Promise<boolean> {
   if (transaction.script === ours.creationScript) return isCreation(event, transaction, ours);
   const change = templateOf(transaction, ours.hybridCustody);
@@ -40,8 +41,7 @@ export async function isOurs(
   const { authorizers, proposalKey } = transaction;
   if (authorizers.length !== 1 || authorizers[0] !== event.address || proposalKey.address !== event.address)
     return false;
-  const proposer = (await keys()).find(({ index }) => index === proposalKey.keyId);
-  return proposer !== undefined && keyRoleOf(proposer) === "server";
+  return keyRoleOf(await proposer(proposalKey.keyId)) === "server";
 }
 
 /** Returns whether the event is one of the first two keys of a creation that the creator alone signed. */

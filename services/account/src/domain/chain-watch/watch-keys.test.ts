@@ -1,4 +1,13 @@
+import {
+  type ChainTransaction,
+  encodeCadence,
+  KEY_ROLES,
+  type KeyChange,
+  keyChangeArguments,
+  keyTemplateScript,
+} from "@countersign/flow";
 import { describe, expect, it } from "vitest";
+import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { AccountEvent, AlertActions } from "./account-event.ts";
 import { type Alert, MOST_OF_A_KIND } from "./find-alerts.ts";
 import { type Found, type KeyWatchChain, type KeyWatchStore, watchKeys } from "./watch-keys.ts";
@@ -27,7 +36,8 @@ function world(
   {
     actions = freezeAll,
     managed = [] as string[],
-    transaction = async (_id: string): Promise<typeof strange | undefined> => strange,
+    transaction = async (_id: string): Promise<ChainTransaction | undefined> => strange,
+    accountKey = async (): Promise<AccountKey> => expect.unreachable(),
   } = {},
 ) {
   const state = {
@@ -58,7 +68,7 @@ function world(
     creationScript: "creation",
     creator: { address: "cc" },
     transaction,
-    accountKeys: async () => [],
+    accountKey,
     latestBlock: async () => ({ height: latest }),
     accountEvents: async (types: readonly string[], from: bigint, to: bigint) => {
       state.asked.push([from, to]);
@@ -192,5 +202,31 @@ describe("alerts", () => {
     const late = { ...store, advance: async () => false };
     expect(await watchKeys({ store: late, chain, lease, actions: freezeAll, raised }, signal)).toBe(false);
     expect(state.alerts).toEqual([]);
+  });
+
+  it("need one key of an account, not all: the list of one with a hundred thousand stops nobody's watch", async () => {
+    const address = "01cf0e2f2f715450";
+    const change: KeyChange = { template: "revoke-user-key", oldKey: "ab".repeat(64) };
+    const template = {
+      script: keyTemplateScript(change.template),
+      arguments: keyChangeArguments(change).map(encodeCadence),
+      proposalKey: { address, keyId: 3, sequenceNumber: 0n },
+      payer: "aa",
+      authorizers: [address],
+    };
+    const key = { index: 3, publicKey: "", signatureAlgorithm: "ECDSA_P256", sequenceNumber: 0n, revoked: false };
+    const roles = { own: "user", service: "server" } as const;
+    for (const [by, role] of Object.entries(roles)) {
+      const { weight } = KEY_ROLES[role];
+      const hashAlgorithm = role === "server" ? "SHA3_256" : "SHA2_256";
+      const { state, chain, round } = world([revoked(2, { address })], 9n, 0n, {
+        managed: [address],
+        transaction: async () => template,
+        accountKey: async () => ({ ...key, weight, hashAlgorithm }),
+      });
+      Object.assign(chain, { accountKeys: () => Promise.reject(new Error("no answer from the access node")) });
+      await round();
+      expect([by, state.height, state.alerts.length]).toEqual([by, 9n, by === "own" ? 1 : 0]);
+    }
   });
 });
