@@ -18,7 +18,7 @@ export const accountsUnfreeze = actCommand({
 
 export const accountsHolds = adminCommand({
   usage: "accounts holds [<account id>]",
-  about: "Lists the accounts that the chain watch or an administrator froze, one line for each alert.",
+  about: "Lists the accounts that the chain watch or an administrator froze by their newest alert, or all of one.",
   arguments: [0, 1],
   async run({ services, reason, given, table }) {
     const { holds } = await services.auth.listHolds({ reason, accountId: given[0] ?? "" });

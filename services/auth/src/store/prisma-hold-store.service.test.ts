@@ -107,6 +107,20 @@ describe("an account that waits for an operator", () => {
     expect(await frozen()).toBe(false);
   });
 
+  it("stays in the list of all accounts, however many alerts one account has", async () => {
+    await place();
+    const flooding = uuidv7(clock);
+    const placedAt = (i: number) => new Date(clock.now().getTime() + 1 + i);
+    const flood = Array.from({ length: 600 }, (_, i) => ({ ...alert(), accountId: flooding, placedAt: placedAt(i) }));
+    await prisma.accountHold.createMany({ data: flood });
+    const all = await openHolds(prisma);
+    expect(all.filter((hold) => [accountId, flooding].includes(hold.accountId))).toMatchObject([
+      { accountId },
+      { alertId: flood.at(-1)!.alertId },
+    ]);
+    expect(await openHolds(prisma, flooding)).toHaveLength(500);
+  });
+
   it("stays frozen by an alert that came later at a replica whose clock is behind", async () => {
     const [looked, unseen] = [alert(), alert()];
     await place(looked);

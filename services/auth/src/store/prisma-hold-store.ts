@@ -46,10 +46,19 @@ export async function liftHolds(tx: Tx, { accountId, seen, by, reason, now }: Li
   return { holds, still: undefined };
 }
 
-/** Returns the newest 500 holds that were not lifted, the oldest first. */
-export async function openHolds(prisma: Pick<PrismaClient, "accountHold">, accountId?: string) {
-  const where = { liftedAt: null, ...(accountId !== undefined && { accountId }) };
-  const rows = await prisma.accountHold.findMany({ where, orderBy: { placedAt: "desc" }, take: MAX_HOLDS });
+/**
+ * Returns the newest 500 holds of an account that were not lifted, or the newest one of each of 500 accounts:
+ * one account may have thousands. The oldest comes first.
+ */
+export async function openHolds({ accountHold }: Pick<PrismaClient, "accountHold">, accountId?: string) {
+  const where: Prisma.AccountHoldWhereInput = { liftedAt: null };
+  if (accountId === undefined) {
+    const _max = { placedAt: true } as const;
+    const orderBy = { _max: { placedAt: "desc" } } as const;
+    const newest = await accountHold.groupBy({ by: ["accountId"], where, _max, orderBy, take: MAX_HOLDS });
+    where.OR = newest.map(({ accountId: id, _max: { placedAt } }) => ({ accountId: id, placedAt: placedAt! }));
+  } else where.accountId = accountId;
+  const rows = await accountHold.findMany({ where, orderBy: { placedAt: "desc" }, take: MAX_HOLDS });
   return rows.map(toHold).reverse();
 }
 
