@@ -26,8 +26,8 @@ export interface OwnTransactions {
  * Returns whether a transaction of ours caused the event: a creation, or a template with the arguments that
  * the service writes, proposed by the account's server key and authorized by that account alone, whose
  * effects include the event.
- * `proposer`: reads the key that proposed the transaction; a revoked one counts, since it may have been rotated
- * since. A list of all keys may be too long to be read.
+ * `proposer`: reads the account's key of an index; a revoked one counts, since it may have been rotated
+ * since. The list of all keys may be too long to be read.
  */
 export async function isOurs(
   event: AccountEvent,
