@@ -112,6 +112,14 @@ describe("FCM", () => {
     expect(String(error)).not.toContain(message.pushToken);
   });
 
+  it("makes no other device wait where the limit is one device's", async () => {
+    answer = {
+      ...fcmError(429, "RESOURCE_EXHAUSTED", [errorCode("QUOTA_EXCEEDED")]),
+      headers: { "retry-after": "600" },
+    };
+    await expect(adapter().send(message)).rejects.toMatchObject({ name: "PushDelayed", retryAfterMs: undefined });
+  });
+
   it("does not throw a token away for a project that is not there, nor for a message that is wrong", async () => {
     answer = fcmError(404, "NOT_FOUND");
     await expect(adapter().send(message)).rejects.toBeInstanceOf(PushRefused);

@@ -73,7 +73,10 @@ export function createFcmAdapter(options: FcmOptions): PushAdapter {
       const text = `FCM answered ${response.status}, ${codeOf(body.error?.status)}`;
       // 401 and 403 are about our own credentials: an operator puts that right.
       if ([401, 403, 429].includes(response.status) || response.status >= 500) {
-        throw new PushDelayed(text, { retryAfterMs: retryAfterMs(response.headers.get("retry-after"), clock.now()) });
+        // QUOTA_EXCEEDED is about the message's target: the other devices' pushes do not wait.
+        const isOfTarget = body.error?.details?.some(({ errorCode }) => errorCode === "QUOTA_EXCEEDED");
+        const pause = isOfTarget ? undefined : response.headers.get("retry-after");
+        throw new PushDelayed(text, { retryAfterMs: retryAfterMs(pause, clock.now()) });
       }
       throw new PushRefused(text);
     },
