@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import type { SessionState } from "@countersign/client";
 import { act } from "react";
 import { describe, expect, it } from "vitest";
 import { DeclinedError, type TransactionState, useTransaction } from "./index.ts";
@@ -37,12 +38,51 @@ describe("a transaction", () => {
     expect(signed).toEqual([]);
   });
 
+  const become = (accountId: string | undefined, state: SessionState = "signed-in") =>
+    act(async () => {
+      client.accountId = accountId;
+      client.move(state);
+    });
+
   it("is declined when another person signs in", async () => {
+    signed.length = 0;
     await show(<Pay />);
     await act(async () => void transaction.send("pay Mallory"));
-    client.accountId = "grace";
-    await act(async () => client.move("signed-in"));
+    await become("grace");
+    expect([signed, element.textContent, transaction.isPending]).toEqual([[], "", false]);
+  });
+
+  it("is not shown to another person, whose session follows, neither its result nor its failure", async () => {
+    await show(<Pay />);
+    await act(async () => void transaction.send("pay Bob"));
+    await act(async () => transaction.confirmation?.approve());
+    expect(transaction.result?.id).toBe("id");
+    await become("grace");
+    expect([element.textContent, transaction.result]).toEqual(["", undefined]);
+    await act(async () => void transaction.send("pay Mallory"));
+    await act(async () => transaction.confirmation?.decline());
     expect(transaction.error).toBeInstanceOf(DeclinedError);
+    await become(undefined, "ended");
+    expect(transaction.error).toBeInstanceOf(DeclinedError);
+    await become("ada");
+    expect(transaction.error).toBeUndefined();
+  });
+
+  it("of one person asks nobody else, who has signed in before the question", async () => {
+    let ask = () => {};
+    const Slow = () => {
+      transaction = useTransaction<string>(async (_client, text, { confirm }) => {
+        await new Promise<void>((resolve) => (ask = resolve));
+        await confirm({ text } as never);
+        return { id: "id", result: {} as never };
+      });
+      return transaction.confirmation?.description.text ?? "";
+    };
+    await show(<Slow />);
+    await act(async () => void transaction.send("pay Bob"));
+    await become("grace");
+    await act(async () => ask());
+    expect([element.textContent, transaction.isPending]).toEqual(["", false]);
   });
 
   it("asks no more when the call has ended before the answer", async () => {

@@ -74,6 +74,8 @@ export interface TransactionState<Input> {
   reset: () => void;
 }
 
+const NOTHING = { step: undefined, result: undefined, error: undefined };
+
 type Options = Omit<SendTransactionOptions, "confirm" | "onStatus">;
 
 const sendOptions: Send<Options> = (client, options, hooks) => sendTransaction(client, { ...options, ...hooks });
@@ -95,6 +97,10 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
   const [confirmation, setConfirmation] = useState<Confirmation>();
   const waiting = useRef<() => void>(undefined);
   const isShown = useRef(false);
+  const owner = useRef<string>(undefined);
+  // Of one person's transaction nothing is shown to the next, nor is that one asked.
+  const isOwn = () =>
+    owner.current === undefined || owner.current === client.session.accountId || client.session.state === "ended";
   // A question that nobody can answer any more, or another person would, is declined.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `events` are of one account
   useEffect(() => {
@@ -105,11 +111,11 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
     };
   }, [events]);
 
-  const confirm = useCallback(async (description: TransactionDescription) => {
+  const confirm = async (description: TransactionDescription) => {
     try {
       await new Promise<void>((approve, reject) => {
         const decline = () => reject(new DeclinedError("the person declined the transaction"));
-        if (!isShown.current) return decline();
+        if (!isShown.current || !isOwn()) return decline();
         waiting.current = decline;
         setConfirmation({ description, approve, decline });
       });
@@ -117,13 +123,14 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
       waiting.current = undefined;
       setConfirmation(undefined);
     }
-  }, []);
+  };
   const {
     run,
     reset: forget,
     ...action
   } = useAction((input: never) => {
     setStep(undefined);
+    owner.current = client.session.accountId;
     // Where the call ends before the answer, by its signal or its time, the question is over too.
     return by(client, input, { confirm, onStatus: setStep }).finally(() => waiting.current?.());
   });
@@ -131,5 +138,5 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
     setStep(undefined);
     forget();
   }, [forget]);
-  return { send: run, confirmation, step, reset, ...action };
+  return { send: run, confirmation, step, reset, ...action, ...(!isOwn() && NOTHING) };
 }
