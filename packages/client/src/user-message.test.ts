@@ -20,7 +20,12 @@ beforeEach(() => {
 const clientWith = (key: UserKey) => ({
   deviceKey: key,
   me: async () => ({ addresses: [{ address, chainName, chainType: "cadence" }] }) as unknown as Account,
-  keys: async () => [{ publicKey: key.publicKey, keyIndex: 2 }] as unknown as Key[],
+  // On each chain the key has an index of its own.
+  keys: async () =>
+    [
+      { publicKey: key.publicKey, chainName: "another-chain", keyIndex: 7 },
+      { publicKey: key.publicKey, chainName, keyIndex: 2 },
+    ] as unknown as Key[],
 });
 const signedBytes = {
   text: userMessage(new TextEncoder().encode("I agree")),

@@ -97,7 +97,8 @@ interface SignedInClient {
 /** Returns the account as the service lists it. */
 async function accountOf(client: SignedInClient, chainName: string): Promise<SigningAccount> {
   const [address, keys] = await Promise.all([cadenceAddress(client, chainName), client.keys()]);
-  const own = keys.find(({ publicKey }) => publicKey === client.deviceKey.publicKey);
+  const isOwn = (key: Key) => key.chainName === chainName && key.publicKey === client.deviceKey.publicKey;
+  const own = keys.find(isOwn);
   if (!own) throw new Error("this device's key is not on the account");
   return { address, keyId: own.keyIndex };
 }
