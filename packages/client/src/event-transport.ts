@@ -47,7 +47,7 @@ export class EventTransportError extends Error {
 export const fetchEvents =
   (fetch: Fetch): EventTransport =>
   async ({ url, headers, signal }) => {
-    const response = await fetch(url, { headers, cache: "no-store", signal });
+    const response = await fetch(url, { headers, cache: "no-store", redirect: "error", signal });
     return { status: response.status, header: (name) => response.headers.get(name), text: textOf(response) };
   };
 

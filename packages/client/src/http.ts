@@ -69,6 +69,7 @@ export class ApiTransport {
           ...headers,
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
+        redirect: "error",
         signal,
       });
       // Before the body, which may take long.

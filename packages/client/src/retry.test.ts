@@ -88,6 +88,18 @@ describe("a request whose answer was lost", () => {
   });
 });
 
+it("no request follows a redirect, which would take tokens to another server", async () => {
+  const redirects: unknown[] = [];
+  const fetch = async (_url: unknown, init?: RequestInit) => {
+    redirects.push(init?.redirect);
+    return Response.json({ error: "SessionEnded" }, { status: 401 });
+  };
+  const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey, fetch, credentials });
+  await expect(client.events().next()).rejects.toThrow("SessionEnded");
+  await client.devices().catch(() => undefined);
+  expect(redirects).toEqual(["error", "error"]);
+});
+
 describe("types", () => {
   it("know the closed list of reasons, and take others", () => {
     const isFrozen = (error: ProblemError) => error.error === "AccountFrozen";
