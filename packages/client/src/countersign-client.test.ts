@@ -113,6 +113,18 @@ describe("CountersignClient", () => {
     await expect(client.me()).rejects.toMatchObject({ status: 502, error: "Unknown" });
   });
 
+  it("calls an answer of another program a ProblemError, which says so", async () => {
+    for (const [status, message] of [
+      [200, "200 Unknown: no answer of the service"],
+      [404, "404 Unknown: no answer of the service"],
+    ] as const) {
+      const fetch = async () => new Response("<html>", { status });
+      const error = await new CountersignClient({ baseUrl, deviceKey, fetch }).me().catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(ProblemError);
+      expect(error).toMatchObject({ status, message });
+    }
+  });
+
   it("forgets the tokens when signed out", async () => {
     const { fetch } = fakeServer([204]);
     const client = new CountersignClient({ baseUrl, deviceKey, fetch, credentials });

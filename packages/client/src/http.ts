@@ -77,9 +77,13 @@ export class ApiTransport {
       return response;
     };
     const { response, text } = await fetchText(timeoutMs, request.signal, send);
-    const { status, headers: answered } = response;
-    if (!response.ok) throw await toProblemError({ status, headers: answered, json: async () => JSON.parse(text) });
-    return (status === 204 ? undefined : JSON.parse(text)) as Answer;
+    const { status, ok, headers: answered } = response;
+    if (status === 204) return undefined as Answer;
+    const json = async () => JSON.parse(text);
+    // A page of another server, such as a proxy's, is no answer of the service.
+    const answer: Answer | undefined = ok ? await json().catch(() => undefined) : undefined;
+    if (answer === undefined) throw await toProblemError({ status, headers: answered, json });
+    return answer;
   }
 
   /** Opens a stream of server-sent events; its text lasts until it ends or the signal aborts. */

@@ -47,7 +47,8 @@ export class ProblemError extends Error {
     const text = (name: string) => (typeof document[name] === "string" ? (document[name] as string) : "");
     const error = text("error") || "Unknown";
     const reason = text("reason");
-    super(`${status} ${error}${reason && ` (${reason})`}: ${text("detail") || text("title")}`);
+    const detail = text("detail") || text("title") || (error === "Unknown" ? "no answer of the service" : "");
+    super(`${status} ${error}${reason && ` (${reason})`}: ${detail}`);
     this.status = status;
     this.error = error;
     this.reason = reason;
