@@ -13,7 +13,7 @@ public struct TransactionFailedError: Error, CustomStringConvertible {
     public var description: String { "transaction \(id) failed: \(message)" }
 }
 
-/// The access node refused a request, or did not answer: then `status` is 0.
+/// The access node refused a request or answered something else, or did not answer: then `status` is 0.
 public struct AccessNodeError: Error {
     public let status: Int
     public let message: String
@@ -164,7 +164,10 @@ private struct AccessNode {
     private func get<Answer: Decodable>(_ path: String) async throws -> Answer {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return try await decoder.decode(Answer.self, from: call(path))
+        let data = try await call(path)
+        do { return try decoder.decode(Answer.self, from: data) } catch {
+            throw AccessNodeError(status: 200, message: String(decoding: data.prefix(500), as: UTF8.self))
+        }
     }
 
     private func call(_ path: String, _ body: Data? = nil) async throws -> Data {

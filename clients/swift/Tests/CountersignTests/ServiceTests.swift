@@ -178,6 +178,27 @@ final class ServiceTests: XCTestCase {
         XCTAssertLessThan(Date().timeIntervalSince(started), 10)
     }
 
+    func testAnAnswerThatIsNoneOfAnAccessNodeIsAnErrorOfTheNode() async throws {
+        let address =
+            #"{"address":"0x0000000000000001","profileImageUrl":"","domainName":"","chainName":"flow","chainId":1,"chainType":"cadence"}"#
+        let account =
+            #"{"id":"019a0000-0000-7000-8000-000000000001","addresses":[\#(address)],"parent":[],"createdAt":"2026-11-23T12:00:00.000Z"}"#
+        let service = FakeService {
+            $0 == 1 ? ("application/json", #"{"account":\#(account)}"#) : ("text/html", "<html>")
+        }
+        let client = try CountersignClient(
+            baseURL: service.url, deviceKey: SoftwareKey(), credentials: MemoryCredentials(first))
+        let network = Network(
+            chainName: "flow", chainType: "cadence", chainId: 1, accessNode: service.url, paymaster: "0x01",
+            explorerUrl: "")
+        do {
+            _ = try await client.sendTransaction(network, cadence: "transaction {}")
+            XCTFail("it was sent")
+        } catch let error as AccessNodeError {
+            XCTAssertEqual(error.message, "<html>")
+        }
+    }
+
     func testNoNumberOfAnAnswerIsTooLargeToWait() throws {
         let problem = ProblemError(status: 503, body: nil, retryAfter: "99999999999")
         XCTAssertLessThan(Double(problem.retryAfterSeconds) * 1e9, Double(UInt64.max))

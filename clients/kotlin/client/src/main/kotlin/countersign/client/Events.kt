@@ -12,6 +12,7 @@ import kotlinx.coroutines.launch
 import okhttp3.Call
 import okhttp3.Request
 import okio.BufferedSource
+import java.io.EOFException
 import java.io.IOException
 import java.util.concurrent.TimeUnit
 import kotlin.random.Random
@@ -38,7 +39,11 @@ internal class EventReader(var lastEventId: String = "", var retryMs: Long = FIR
         var id = lastEventId
         val data = StringBuilder()
         while (true) {
-            val line = source.readUtf8Line() ?: return
+            val line = try {
+                source.readUtf8LineStrict(MAX_EVENT_CHARACTERS.toLong())
+            } catch (_: EOFException) {
+                return // the end of the stream, or a line that is too long
+            }
             if (line.isEmpty()) {
                 // Only now: an event that breaks off must come again.
                 lastEventId = id

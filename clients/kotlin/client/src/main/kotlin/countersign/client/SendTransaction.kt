@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit
 /** The chain refused the transaction, or it ran out of time there. */
 class TransactionFailedException(val id: String, message: String) : IOException("transaction $id failed: $message")
 
-/** The access node refused a request, or a transaction was not sealed in time: then `status` is 0. */
+/** The access node refused a request or answered something else; `status` 0: there was no seal in time. */
 class AccessNodeException(val status: Int, message: String) : IOException("the access node answered $status: $message")
 
 private const val POLL_MS = 500L
@@ -90,11 +90,11 @@ private fun plain(address: String): String = address.removePrefix("0x").lowercas
 /** The part of Flow's Access API (REST) that a device needs. */
 private class AccessNode(private val baseUrl: String) {
     suspend fun latestSealedBlock(): String =
-        get("/v1/blocks?height=sealed").asJsonArray[0].asJsonObject["header"].asJsonObject["id"].asString
+        get("/v1/blocks?height=sealed") { it.asJsonArray[0].asJsonObject["header"].asJsonObject["id"].asString }
 
     /** Returns the index and the next sequence number of a key that is on the account. */
     suspend fun key(address: String, publicKey: String): Pair<Long, ULong> {
-        val keys = get("/v1/accounts/$address?expand=keys").asJsonObject["keys"]?.asJsonArray ?: JsonArray()
+        val keys = get("/v1/accounts/$address?expand=keys") { it.asJsonObject["keys"]?.asJsonArray ?: JsonArray() }
         val key = keys.map { it.asJsonObject }.firstOrNull {
             it["public_key"].asString.removePrefix("0x") == publicKey && it["revoked"]?.asBoolean != true
         } ?: error("this device's key is not on the account 0x$address")
@@ -117,7 +117,7 @@ private class AccessNode(private val baseUrl: String) {
         }
     }
 
-    private suspend fun isKnown(id: String): Boolean = runCatching { get("/v1/transactions/$id") }.isSuccess
+    private suspend fun isKnown(id: String): Boolean = runCatching { get("/v1/transactions/$id") { it.asJsonObject } }.isSuccess
 
     suspend fun awaitSeal(id: String, timeoutMs: Long = SEAL_MS) = inTime(timeoutMs) {
         while (true) {
@@ -140,18 +140,21 @@ private class AccessNode(private val baseUrl: String) {
 
     /** Null while the node does not know the id, or does not answer. */
     private suspend fun resultOf(id: String): JsonObject? = try {
-        get("/v1/transaction_results/$id").asJsonObject
+        get("/v1/transaction_results/$id") { it.asJsonObject }
     } catch (_: IOException) {
         null
     }
 
-    private suspend fun get(path: String): JsonElement = call(Request.Builder().get(), path)
+    private suspend fun <Answer> get(path: String, read: (JsonElement) -> Answer): Answer {
+        val text = call(Request.Builder().get(), path)
+        return runCatching { read(JsonParser.parseString(text)) }.getOrElse { throw AccessNodeException(200, text.take(500)) }
+    }
 
-    private suspend fun call(request: Request.Builder, path: String): JsonElement = withContext(Dispatchers.IO) {
+    private suspend fun call(request: Request.Builder, path: String): String = withContext(Dispatchers.IO) {
         NODES.newCall(request.url(baseUrl.trimEnd('/') + path).build()).execute().use { response ->
             val text = response.body?.string().orEmpty()
             if (!response.isSuccessful) throw AccessNodeException(response.code, text.take(500))
-            JsonParser.parseString(text)
+            text
         }
     }
 

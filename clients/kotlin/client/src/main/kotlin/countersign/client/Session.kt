@@ -167,7 +167,8 @@ private fun repeatReads(chain: Interceptor.Chain): Response {
     for (count in 1..READ_TRIES) {
         try {
             val response = chain.proceed(request)
-            if (response.isSuccessful) return response
+            // A page of a proxy, for example, is no answer of the service.
+            if (response.isSuccessful && response.body?.contentType()?.subtype != "html") return response
             throw problemOf(response)
         } catch (error: IOException) {
             val isRead = request.method == "GET" && !chain.call().isCanceled()

@@ -7,6 +7,10 @@ import countersign.api.models.Network
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeoutOrNull
+import okio.Buffer
+import okio.Source
+import okio.Timeout
+import okio.buffer
 import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertNotEquals
 import org.junit.jupiter.api.Assertions.assertThrows
@@ -36,6 +40,12 @@ private class FakeService {
             exchange.responseBody.use { it.write(answer) }
         }
         createContext("/v1/transaction_results/") { exchange -> exchange.sendResponseHeaders(404, -1) }
+        for (path in listOf("/v1/transaction_results/page", "/account/v1/me")) createContext(path) { exchange ->
+            val page = "<html>Down for maintenance</html>".toByteArray()
+            exchange.responseHeaders.add("Content-Type", "text/html; charset=utf-8")
+            exchange.sendResponseHeaders(200, page.size.toLong())
+            exchange.responseBody.use { it.write(page) }
+        }
         start()
     }
     val url = "http://127.0.0.1:${server.address.port}"
@@ -103,8 +113,38 @@ class SessionTest {
     fun `a seal that does not come in time is an error, and no silent cancellation`() = runBlocking {
         val service = FakeService()
         val network = Network("flow-emulator", "cadence", 0, service.url, "0x01", "")
-        val error = runCatching { awaitSeal(network, "00".repeat(32), timeoutMs = 50) }.exceptionOrNull()
+        for (id in listOf("00".repeat(32), "page")) {
+            val error = runCatching { awaitSeal(network, id, timeoutMs = 50) }.exceptionOrNull()
+            assertEquals(AccessNodeException::class, error!!::class)
+        }
         service.close()
-        assertEquals(AccessNodeException::class, error!!::class)
+    }
+
+    @Test
+    fun `a page in the place of an answer is a problem`() = runBlocking {
+        val service = FakeService()
+        val client = CountersignClient(service.url, MemoryKeyStore().create(), NotingStore())
+        val error = runCatching { client.me() }.exceptionOrNull()
+        service.close()
+        assertEquals("200 Unknown: ", (error as ProblemException).message)
+    }
+
+    @Test
+    fun `a line of a stream that does not end is not read to its end`() {
+        val endless = object : Source {
+            var sent = 0L
+
+            override fun read(sink: Buffer, byteCount: Long): Long {
+                check(sent < 1 shl 23) { "all of it is kept" }
+                sink.writeUtf8("x".repeat(8192))
+                sent += 8192
+                return 8192
+            }
+
+            override fun timeout() = Timeout.NONE
+
+            override fun close() = Unit
+        }
+        EventReader().read(endless.buffer()) {}
     }
 }
