@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { resolve } from "node:path";
 import "@countersign/local-stack/testing/provided.ts";
 import { inject, vi } from "vitest";
@@ -22,8 +22,15 @@ const types: string[] = [];
 export async function handle({ type }: { type: string }): Promise<void> {
   types.push(type);
 }
-/** Once the program's server listens: the events of a person who signs up arrive, verified. */
+/**
+ * Once the program's server listens: it survives a sender that goes away, and the events of a person who signs
+ * up arrive, verified.
+ */
 export async function afterwards(): Promise<void> {
+  const sender = connect(port, "127.0.0.1");
+  sender.write("POST / HTTP/1.1\r\nHost: docs\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+  await once(sender, "data");
+  sender.destroy();
   await vi.waitFor(
     async () => {
       const { signedUp } = await signUpPerson();
