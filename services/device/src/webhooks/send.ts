@@ -52,12 +52,20 @@ const failed = (text: string, retryAfterS?: number): Attempt =>
  * rebinding) changes nothing. Redirects are answers like others. Never throws.
  */
 export function createSender({ rules, clock, timeoutMs = TIMEOUT_MS, resolve = systemResolve, ca }: SenderOptions) {
+  /** Names are resolved by few threads: a slow name server must not hold all of them. */
+  const lookups = new Map<string, Promise<Resolved[]>>();
+  const lookUp = (host: string): Promise<Resolved[]> => {
+    const running = lookups.get(host) ?? resolve(host).finally(() => lookups.delete(host));
+    lookups.set(host, running);
+    return running;
+  };
+
   async function addressesOf({ protocol, hostname }: URL): Promise<Resolved[] | string> {
     const host = hostname.replace(/^\[|\]$/g, "");
     const family = isIP(host);
     let found: Resolved[];
     try {
-      found = family === 0 ? await resolve(host) : [{ address: host, family }];
+      found = family === 0 ? await lookUp(host) : [{ address: host, family }];
     } catch (error) {
       return `the name cannot be resolved: ${(error as NodeJS.ErrnoException).code ?? "unknown"}`;
     }
