@@ -14,7 +14,7 @@ export interface Action<Input extends unknown[], Result> {
   /** Of the last run, if it failed. */
   error: unknown;
   /**
-   * Forgets result and error.
+   * Forgets result and error; while it runs, nothing.
    * @example const { reset } = useAction(() => client.freeze());
    */
   reset: () => void;
@@ -51,6 +51,6 @@ export function useAction<Input extends unknown[], Result>(
       running.current = false;
     }
   }, []);
-  const reset = useCallback(() => setState({ isPending: false }), []);
+  const reset = useCallback(() => setState((now) => (now.isPending ? now : { isPending: false })), []);
   return { run, isPending: state.isPending, result: state.result, error: state.error, reset };
 }
