@@ -23,8 +23,8 @@ export async function handle({ type }: { type: string }): Promise<void> {
   types.push(type);
 }
 /**
- * Once the program's server listens: it survives a sender that goes away, and the events of a person who signs
- * up arrive, verified.
+ * Once the program's server listens: it survives a sender that goes away, and the events of a person who
+ * signs up arrive, verified.
  */
 export async function afterwards(): Promise<void> {
   const sender = connect(port, "127.0.0.1");
