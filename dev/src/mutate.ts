@@ -65,7 +65,8 @@ const NEEDS_ISOLATION = /^services\/(signer|account)\//;
 const vitestConfig = (folder: string) => `import { defineConfig } from "vitest/config";
 export default defineConfig({ test: {
   include: ["${folder}/**/*.test.ts"], exclude: ["**/*.service.test.ts"],
-  globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"], maxWorkers: 1, isolate: ${NEEDS_ISOLATION.test(folder)},
+  globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"], maxWorkers: 1, testTimeout: 20_000,
+  isolate: ${NEEDS_ISOLATION.test(folder)},
 } });
 `;
 
