@@ -22,6 +22,7 @@ const remove = ({ accountId, deviceKey }: Session, removedAt = now) =>
   access().cutOff({ accountId, deviceKey, removedAt, requestId: "" });
 const revoke = ({ accountId, accountKey }: Session, revokedAt = now) =>
   access().endRevoked({ accountId, accountKey, revokedAt, requestId: "" });
+const keysOf = ({ accountId, deviceKey, accountKey }: Session) => ({ accountId, deviceKey, accountKey });
 const inHours = (hours: number, from = Date.now()) => new Date(from + hours * 3_600_000);
 
 describe("the keys of a removed device", () => {
@@ -66,6 +67,9 @@ describe("the keys of a removed device", () => {
     await remove(session);
     expect(await store().blockedKeys(same.accountId, now)).toEqual([]);
     expect(await live(same.accountId)).toEqual([same.id]);
+    const next = someSession(keysOf(same));
+    await begin(next);
+    expect(await live(same.accountId)).toEqual([next.id]);
   });
 });
 
@@ -83,6 +87,10 @@ it("a key that was revoked on chain is blocked for 16 minutes, unless it is bloc
     (await store().blockedKeys(accountId, inHours(minutes / 60, before.getTime()))).length;
   for (const each of [revoked, both, reverse]) expect(await blocked(each, 15.9)).toBe(1);
   expect(await Promise.all([revoked, both, reverse].map((each) => blocked(each, 16.5)))).toEqual([0, 1, 1]);
+  const after = (minutes: number) =>
+    someSession({ ...keysOf(revoked), createdAt: inHours(minutes / 60, before.getTime()) });
+  await expect(begin(after(15.9))).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+  await begin(after(16.5));
   await deleteExpiredRows(postgres)(inHours(1.5, before.getTime()));
   const left = [revoked, both, reverse].map(({ accountId }) => prisma.blockedKey.count({ where: { accountId } }));
   expect(await Promise.all(left)).toEqual([0, 1, 1]);

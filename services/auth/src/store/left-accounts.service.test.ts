@@ -40,6 +40,8 @@ it("an account that leaves is in the token state for as long as its tokens live,
   const late = sessions().begin(someSession({ accountId, deviceKey }), "");
   await expect(late).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
   expect(await live(accountId)).toBe(0);
+  const other = someSession();
+  expect(await sessions().begin(other, "")).toEqual(other);
 });
 
 it("an account that leaves while sessions begin has none afterwards", async () => {

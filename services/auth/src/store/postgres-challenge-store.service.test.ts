@@ -3,8 +3,21 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { Challenge } from "../domain/sign-in/ports.ts";
 import { respondChallenge } from "../domain/sign-in/respond-challenge.ts";
-import { app, clock, now, postgres, prisma, times } from "../testing/store-fixture.ts";
+import { app, clock, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
+
+const someChallenge = (change: Partial<Challenge> = {}): Challenge => ({
+  data: uuidv4().replaceAll("-", ""),
+  type: "device-key",
+  accountId: uuidv7(clock),
+  chainName: "c",
+  app,
+  signer: undefined,
+  key: undefined,
+  authTime: now,
+  expiresAt: new Date(now.getTime() + 1000),
+  ...change,
+});
 
 describe("challenges", () => {
   it("keep when the person logged in and the key's registration, and that they are not known", async () => {
@@ -12,17 +25,7 @@ describe("challenges", () => {
     const { publicKey } = generateKeyPair();
     const key = { type: "device", accountKey: publicKey, deviceKey: publicKey, origin: "sign-up" } as const;
     for (const authTime of [now, undefined]) {
-      const challenge: Challenge = {
-        data: uuidv4().replaceAll("-", ""),
-        type: "device-key",
-        accountId: uuidv7(clock),
-        chainName: "c",
-        app,
-        signer: undefined,
-        key: authTime && { ...key, readAt: authTime },
-        authTime,
-        expiresAt: new Date(now.getTime() + 1000),
-      };
+      const challenge = someChallenge({ key: authTime && { ...key, readAt: authTime }, authTime });
       await challenges.insert(challenge);
       expect(await challenges.find(challenge.data)).toEqual(challenge);
     }
@@ -81,5 +84,33 @@ describe("challenges", () => {
     const reasons = guesses.map((guess) => guess.status === "rejected" && guess.reason.reason);
     expect(reasons.filter((reason) => reason === "InvalidSignature")).toHaveLength(5);
     await expect(guessed.answer()).rejects.toMatchObject({ reason: "UnknownChallenge" });
+  });
+
+  it("are over with the fifth wrong answer, also for a right one that is under way", async () => {
+    const challenges = postgresChallengeStore(postgres);
+    const { data } = someChallenge();
+    await challenges.insert(someChallenge({ data }));
+    const wrong: boolean[] = [];
+    for (let i = 0; i < 6; i++) {
+      expect((await challenges.find(data))?.data).toBe(i < 5 ? data : undefined);
+      wrong.push(await challenges.countWrongAnswer(data));
+    }
+    expect(wrong).toEqual([true, true, true, true, true, false]);
+    const session = someSession();
+    expect(await challenges.succeed(data, session, "")).toBe(false);
+    expect(await challenges.succeed(data, session, "", { key: session.accountKey, signCount: 1 })).toBe(false);
+    const where = { accountId: session.accountId };
+    expect([await prisma.session.count({ where }), await prisma.passkeyCounter.count({ where })]).toEqual([0, 0]);
+  });
+
+  it("are used for a copy of the answer, also with a counter and with others open", async () => {
+    const challenges = postgresChallengeStore(postgres);
+    const [answered, open] = [someChallenge(), someChallenge()];
+    for (const each of [answered, open]) await challenges.insert(each);
+    const session = someSession();
+    expect(await challenges.succeed(answered.data, session, "", { key: session.accountKey, signCount: 7 })).toBe(true);
+    const copy = { ...session, id: uuidv7(clock) };
+    expect(await challenges.succeed(answered.data, copy, "", { key: session.accountKey, signCount: 7 })).toBe(false);
+    expect(await challenges.find(open.data)).toEqual(open);
   });
 });

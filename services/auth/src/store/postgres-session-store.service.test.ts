@@ -55,7 +55,11 @@ describe("sessions", () => {
     expect(await sessions().begin(late, "", asked(-1, uuidv4()))).toBeUndefined();
     expect(await live()).toEqual([signedIn.id]);
 
-    const others = [someSession({ accountId }), someSession({ accountId, deviceKey, app: { ...app, appId: "other" } })];
+    const others = [
+      someSession({ accountId }),
+      someSession({ deviceKey }),
+      someSession({ accountId, deviceKey, app: { ...app, appId: "other" } }),
+    ];
     for (const other of others) expect(await sessions().begin(other, "", asked(-1))).toEqual(other);
     const next = someSession({ accountId, deviceKey });
     expect(await sessions().begin(next, "", asked(-1, signedIn.id))).toEqual(next);
