@@ -197,3 +197,34 @@ it("of racing additions that devices approve the limit lets so many through; a r
   clock.advance(2000);
   expect(await add(key(), 1)).toBeUndefined();
 });
+
+it("limits count the keys and the revocations of their own account and chain only", async () => {
+  const account = someBinding();
+  const store = prismaEffectStore(prisma, bindings);
+  const approved = (added: PublicKey): Effect[] => [
+    { kind: "device-approved-key", publicKey: added.publicKey, limit: 1, recentLimit: 9, recentSince: new Date(0) },
+    { kind: "key-addition", key: added, source: "device", renewableSince: new Date(0), approverSince: undefined },
+  ];
+  for (const effectsOf of [approved, (added: PublicKey) => [recoveryKeyEffect(added, 1)]]) {
+    const [first, second] = [key(), key()];
+    const revocation: Effect = { kind: "revocation", publicKey: first.publicKey };
+    expect(await store.record(account, effectsOf(first), clock.now())).toBeUndefined();
+    for (const elsewhere of [{ ...account, chainName: "elsewhere" }, someBinding()])
+      expect(await store.record(elsewhere, [...effectsOf(second), revocation], clock.now())).toBeUndefined();
+    const [refused] = effectsOf(second);
+    expect(await store.record(account, effectsOf(second), clock.now())).toEqual(refused);
+  }
+  expect(await prismaAddedKeys(prisma).of(account)).toMatchObject([{ revoked: false }]);
+});
+
+it("of racing sequence numbers the limit lets so many through", async () => {
+  const account = someBinding();
+  const stores = replicas.map((replica) => prismaEffectStore(replica, bindings));
+  const sessionId = uuidv7(clock);
+  const refused = await Promise.all(
+    Array.from({ length: 12 }, (_, i) =>
+      stores[i % 2]!.record(account, [sequenceNumber(BigInt(i), sessionId, 4)], clock.now()),
+    ),
+  );
+  expect(refused.filter((effect) => effect === undefined)).toHaveLength(4);
+});
