@@ -43,6 +43,8 @@ it("is renewed while it may still run, and later only by what is older than it",
   const times = async () => (await one.of(account)).map(({ firstSignedAt, signedAt }) => [firstSignedAt, signedAt]);
   await one.record(account, { key, ...adding(0) }, at(0));
   expect(await other.record(account, { key, ...adding(60) }, at(60))).toBe(true);
+  // A replica whose signature was earlier.
+  expect(await one.record(account, { key, ...adding(30) }, at(30))).toBe(true);
   expect(await times()).toEqual([[at(0), at(60)]]);
   for (const approverSince of [undefined, at(1)]) {
     expect(await other.record(account, { key, ...adding(100, { approverSince }) }, at(100))).toBe(false);

@@ -1,13 +1,14 @@
 import { uuidv7 } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
+import { lockAccount, sql } from "@countersign/postgres";
 import { expect, it } from "vitest";
 import type { EffectStore } from "../domain/ports.ts";
 import { type Effect, effectsOfPaymaster, effectsOfTransaction } from "../policy/effects.ts";
 import type { RequestFacts } from "../policy/request-facts.ts";
 import type { Template } from "../policy/template.ts";
-import { someBinding } from "../testing/binding-fixture.ts";
-import { clock, prisma, replicas } from "../testing/store-fixture.ts";
+import { bound, someBinding } from "../testing/binding-fixture.ts";
+import { clock, postgres, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";
 import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { prismaSignedTemplates } from "./prisma-signed-templates.ts";
@@ -227,4 +228,44 @@ it("of racing sequence numbers the limit lets so many through", async () => {
     ),
   );
   expect(refused.filter((effect) => effect === undefined)).toHaveLength(4);
+});
+
+it("each effect that counts or compares rows waits for the account's lock", async () => {
+  const store = prismaEffectStore(prisma, bindings);
+  const { publicKey } = key();
+  const effects: Effect[] = [
+    { kind: "not-revoked", publicKey },
+    recoveryKeyEffect(key()),
+    { kind: "revocation", publicKey },
+    sequenceNumber(1n, uuidv7(clock)),
+    { kind: "device-approved-key", publicKey, limit: 1, recentLimit: 1, recentSince: new Date(0) },
+  ];
+  for (const effect of effects) {
+    const account = someBinding();
+    const order: string[] = [];
+    const { recording } = await postgres.transaction(async (tx) => {
+      await lockAccount(tx, account.accountId);
+      const recording = store.record(account, [effect], clock.now()).then(() => order.push(effect.kind));
+      for (let waiting = false; !waiting; ) {
+        const rows = await postgres.query(sql`
+          SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+        waiting = rows.length > 0 || order.length > 0;
+      }
+      order.push("unlocked");
+      // In an object: the transaction would wait for a promise.
+      return { recording };
+    });
+    await recording;
+    expect(order).toEqual(["unlocked", effect.kind]);
+  }
+});
+
+it("a rotation is known to every replica before its signature is", async () => {
+  const forgotten: string[] = [];
+  const store = prismaEffectStore(prisma, { forgetEverywhere: async (id) => void forgotten.push(id) });
+  const account = await bound();
+  await store.record(account, [ephemeralUse(uuidv7(clock))], clock.now());
+  expect(forgotten).toEqual([]);
+  await store.record(account, [{ kind: "rotation", version: 2 }], clock.now());
+  expect(forgotten).toEqual([account.accountId]);
 });
