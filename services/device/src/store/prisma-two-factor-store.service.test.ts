@@ -61,13 +61,32 @@ describe("requests for approval in Postgres", () => {
     }
   });
 
+  it("counts those that are pending and not over, or whose approval is under way", async () => {
+    const pendingUntil = (now: Date) => world.requests.withAccount(accountId, (requests) => requests.pendingUntil(now));
+    const { expiresAt } = asked;
+    expect(await pendingUntil(world.clock.now())).toEqual([expiresAt]);
+    expect(await pendingUntil(expiresAt)).toEqual([]);
+    const rejected = (await world.open(world.enrollmentRequest(accountId))).request;
+    await world.reject(of(rejected.id));
+    expect(await pendingUntil(world.clock.now())).toEqual([expiresAt]);
+    world.chain.submission = "lost";
+    await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+    expect(await pendingUntil(expiresAt)).toEqual([expiresAt]);
+  });
+
   it("opens none with one key of another one that is open or enrolled, also at once", async () => {
-    const { userKey } = asked;
     const { publicKey } = generateKeyPair();
+    const userKey = {
+      ...asked.userKey,
+      accountKey: generateKeyPair().publicKey,
+      deviceKey: generateKeyPair().publicKey,
+    };
+    asked = (await world.open(world.enrollmentRequest(accountId, { userKey }))).request;
     const claiming = [
       { ...userKey, accountKey: publicKey },
       { ...userKey, deviceKey: publicKey },
       { ...userKey, accountKey: publicKey, deviceKey: userKey.accountKey },
+      { ...userKey, accountKey: userKey.deviceKey, deviceKey: publicKey },
     ];
     const claim = (userKey: TwoFactor["userKey"]) =>
       world.open(world.enrollmentRequest(accountId, { userKey, chainName: "flow-testnet" }));
