@@ -269,8 +269,14 @@ describe("a new session of a device", () => {
     // A failover to a replica that has only the heads of before.
     for (const { bucket, position } of heads)
       await prisma.tokenStateHead.update({ where: { bucket }, data: { position } });
-    await sessions().begin(sameDevice(first), "");
+    const third = sameDevice(first);
+    await sessions().begin(third, "");
     expect((await tokenStateSince(seen)).map(({ endedSessionId }) => endedSessionId)).toEqual([second.id]);
+    // Positions that are ahead of the clock.
+    await prisma.tokenStateHead.updateMany({ data: { position: { increment: 3_600_000 } } });
+    const ahead = await postgresTokenStateStore(postgres).readPositions();
+    await sessions().begin(sameDevice(first), "");
+    expect((await tokenStateSince(ahead)).map(({ endedSessionId }) => endedSessionId)).toEqual([third.id]);
   });
 
   it("leaves those of another app, device and account alone", async () => {
