@@ -17,12 +17,6 @@ export interface RpcServerOptions {
   deadlineMs?: number;
   /** Other deadlines of single RPCs, by name ("auth.v1.SignUp/SignUp"). */
   deadlines?: Readonly<Record<string, number>>;
-  /**
-   * Milliseconds after which a connection takes no further calls, so that backends, whose clients may not
-   * replace connections themselves (connections.ts), find new replicas. Default 600000, up to a tenth more or
-   * less.
-   */
-  maxConnectionAgeMs?: number;
   /** Milliseconds for which a connection is used after a CA was removed. Default 60000. */
   moveMs?: number;
   /** Bytes of one message. Default 1 MiB. */

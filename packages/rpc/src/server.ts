@@ -32,6 +32,10 @@ export interface RpcServer {
   stop(drainMs?: number): Promise<void>;
 }
 
+/**
+ * Milliseconds after which a connection takes no further calls, up to a tenth more or less, so that backends,
+ * whose clients may not replace connections themselves (connections.ts), find new replicas.
+ */
 const MAX_CONNECTION_AGE_MS = 600_000;
 
 /** Unary calls of one peer on one stream; it is offered only if the caller table lists it. */
@@ -47,7 +51,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const server = new Server({
     "grpc.max_receive_message_length": options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
-    "grpc.max_connection_age_ms": options.maxConnectionAgeMs ?? MAX_CONNECTION_AGE_MS,
+    "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 10_000,
     "grpc.max_concurrent_streams": 10_000,
