@@ -102,7 +102,6 @@ function tokenOf(claims: AccessTokenClaims): VerifiedToken {
     sessionId: claims.sid,
     appId: claims.client_id,
     scope: claims.scope,
-    tokenId: claims.jti,
     deviceKey: { algorithm: claims.session_key.alg, publicKey: claims.session_key.key },
     accountKey: { algorithm: claims.account_key.alg, publicKey: claims.account_key.key },
     issuedAt: new Date(claims.iat * 1000),

@@ -8,7 +8,6 @@ export interface VerifiedToken {
   /** `client_id`. */
   appId: string;
   scope: TokenScope;
-  tokenId: string;
   /** Identity key of the device that signed in. */
   deviceKey: PublicKey;
   /** The key of that device on chain. */

@@ -308,8 +308,8 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     },
     /** The ephemeral token of a request that was asked. */
     async tokenOf(accountId: string, id: string, change: Partial<VerifiedToken> = {}): Promise<VerifiedToken> {
-      const { accountKey, deviceKey, app, tokenId, expiresAt, createdAt } = (await signIns.find(accountId, id))!;
-      const claims = { accountId, sessionId: id, appId: app.appId, scope: "sign" as const, tokenId, twoFactorId: id };
+      const { accountKey, deviceKey, app, expiresAt, createdAt } = (await signIns.find(accountId, id))!;
+      const claims = { accountId, sessionId: id, appId: app.appId, scope: "sign" as const, twoFactorId: id };
       return { ...claims, deviceKey, accountKey, issuedAt: createdAt, expiresAt, ...change };
     },
     decide(id: string, to: Partial<Enrollment>): void {

@@ -57,7 +57,6 @@ describe("device over gRPC with mutual TLS", () => {
       scope,
       sessionId: v7(),
       appId: "demo",
-      tokenId: v7(),
       issuedAt: clock.now(),
       expiresAt: clock.now(),
     });

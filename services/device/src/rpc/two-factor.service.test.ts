@@ -44,7 +44,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
 
   const signIn = ({ session }: Registered, scope: VerifiedToken["scope"] = "full"): { token: string } => {
     const token = `token-${tokens.size}`;
-    const ids = { sessionId: v7(), appId: "demo", tokenId: v7() };
+    const ids = { sessionId: v7(), appId: "demo" };
     tokens.set(token, { ...session, ...ids, scope, issuedAt: clock.now(), expiresAt: clock.now() });
     return { token };
   };

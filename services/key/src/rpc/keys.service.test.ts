@@ -38,7 +38,7 @@ describe("key over gRPC with mutual TLS", () => {
       if (raw === "an outsider") throw new AppError("InvalidAccessToken");
       const key = somePublicKey();
       const times = { issuedAt: clock.now(), expiresAt: clock.now() };
-      const ids = { accountId: raw, sessionId: v7(), tokenId: v7(), appId: "demo" };
+      const ids = { accountId: raw, sessionId: v7(), appId: "demo" };
       return { ...ids, ...times, scope: "full", deviceKey: key, accountKey: key };
     },
   };

@@ -60,7 +60,6 @@ export const token: VerifiedToken = {
   sessionId: "01900000-0000-7000-8000-000000000002",
   appId: "demo",
   scope: "full",
-  tokenId: "t",
   deviceKey: device.publicKey,
   accountKey: device.publicKey,
   issuedAt: new Date(),
