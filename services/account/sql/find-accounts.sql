@@ -8,7 +8,7 @@ SELECT q.at::int AS at, a.id, a.profile_image_url, a.created_at, a.updated_at,
   (SELECT coalesce(json_agg(json_build_object('chainName', t.chain_name, 'chainType', 'cadence',
       'address', t.address, 'chainId', t.chain_id) ORDER BY t.chain_name, t.address), '[]')
     FROM parent AS t WHERE t.account_id = a.id AND t.account_id = ANY(:accountIds::uuid[])) AS parents,
-  d.state, d.user_key_algorithm, d.user_key, d.last_error, c.transaction_id
+  d.state, d.user_key_algorithm, d.user_key, c.transaction_id
 FROM unnest(:accountIds::uuid[], :chainNames::text[]) WITH ORDINALITY AS q(account_id, chain_name, at)
 JOIN account AS a ON a.id = q.account_id AND a.id = ANY(:accountIds::uuid[])
 LEFT JOIN deployment AS d

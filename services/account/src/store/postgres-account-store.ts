@@ -18,7 +18,6 @@ interface Row {
   state: DeploymentState | null;
   user_key_algorithm: PublicKey["algorithm"];
   user_key: string;
-  last_error: string;
   transaction_id: string | null;
 }
 
@@ -40,7 +39,6 @@ const toAccountDeployment = (row: Row, chainName: string): AccountDeployment => 
           userKey: { algorithm: row.user_key_algorithm, publicKey: row.user_key },
           state: row.state,
           transactionId: row.transaction_id ?? "",
-          lastError: row.last_error,
         },
 });
 

@@ -1,28 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Alert } from "../domain/chain-watch/find-alerts.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
 import { postgresKeyWatchStore } from "./postgres-key-watch-store.ts";
 
 const clock = new FixedClock();
-let database: TestDatabase;
-let postgres: Postgres;
-let prisma: PrismaClient;
-beforeAll(async () => {
-  database = await createTestDatabase("account");
-  postgres = openPostgres(database.url);
-  prisma = new PrismaClient({ adapter: postgres.adapter });
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await postgres.close();
-  await database.drop();
-});
 
 const lease = (owner: string, ms = 60_000) => {
   const now = clock.now();

@@ -1,23 +1,11 @@
 import { uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ServerKeyRotation } from "../domain/server-keys/server-key-rotation.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { prisma } from "../testing/store-fixture.ts";
 import { prismaServerKeyRotationStore } from "./prisma-server-key-rotation-store.ts";
 
 const clock = new FixedClock("2026-11-20T10:00:00Z");
-let database: TestDatabase;
-let prisma: PrismaClient;
-beforeAll(async () => {
-  database = await createTestDatabase("account");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await database.drop();
-});
 
 const some = (transactionId: string): ServerKeyRotation => ({
   accountId: uuidv7(clock),

@@ -1,29 +1,16 @@
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { PrismaClient } from "./generated/client.ts";
+import { beforeAll, beforeEach, expect, it } from "vitest";
+import { postgres, prisma } from "../testing/store-fixture.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
 import { ensureProposalKeys, postgresCreationStore } from "./postgres-creation-store.ts";
 import { restoreAccounts, rewindHeights } from "./restore-accounts.ts";
 
 const clock = new FixedClock("2026-11-20T10:00:00Z");
 const chainName = "flow-emulator";
-let database: TestDatabase;
-let postgres: Postgres;
-let prisma: PrismaClient;
 beforeAll(async () => {
-  database = await createTestDatabase("account");
-  postgres = openPostgres(database.url);
-  prisma = new PrismaClient({ adapter: postgres.adapter });
   await ensureProposalKeys(prisma, chainName, 1);
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await postgres.close();
-  await database.drop();
 });
 beforeEach(async () => {
   await prisma.proposalKey.updateMany({ data: { creationId: null } });

@@ -33,7 +33,6 @@ export interface Deployment {
   readonly state: DeploymentState;
   /** Of the last creation that it was in; empty while none was signed. */
   readonly transactionId: string;
-  readonly lastError: string;
 }
 
 /** An account with its deployment on one chain. */
