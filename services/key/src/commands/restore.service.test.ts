@@ -2,31 +2,20 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FixedClock } from "@countersign/core/testing";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { findSignInKey } from "../domain/find-sign-in-key.ts";
 import { registerKey } from "../domain/register-key.ts";
-import { PrismaClient } from "../store/generated/client.ts";
 import { postgresKeyStore } from "../store/postgres-key-store.ts";
 import { someKey } from "../testing/samples.ts";
+import { database, postgres, prisma } from "../testing/store-fixture.ts";
 import { restore } from "./restore.ts";
 
-let database: TestDatabase;
-let postgres: Postgres;
-let prisma: PrismaClient;
 let directory: string;
 beforeAll(async () => {
-  database = await createTestDatabase("key");
-  postgres = openPostgres(database.url);
-  prisma = new PrismaClient({ adapter: postgres.adapter });
   directory = mkdtempSync(join(tmpdir(), "countersign-restore-"));
 });
 afterAll(async () => {
-  await prisma.$disconnect();
-  await postgres.close();
-  await database.drop();
   rmSync(directory, { recursive: true });
 });
 

@@ -7,7 +7,7 @@ import { PrismaClient } from "../store/generated/client.ts";
 export let prisma: PrismaClient;
 /** The same database, for statements. */
 export let postgres: Postgres;
-let database: TestDatabase;
+export let database: TestDatabase;
 
 beforeAll(async () => {
   database = await createTestDatabase("key");
