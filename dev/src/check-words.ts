@@ -155,7 +155,8 @@ export function trackedFiles(root: string): string[] {
  * Markdown files only where they are listed themselves. A listed folder that is clean is a finding too,
  * so that the list shrinks.
  */
-export function checkWords(root: string, list: WordList = readWordList(root)): string[] {
+export function checkWords(root: string): string[] {
+  const list = readWordList(root);
   const files = trackedFiles(root).flatMap((path) => {
     const text = readText(join(root, path));
     return text === undefined ? [] : [{ path, text }];

@@ -20,8 +20,8 @@ export const stampDir = join(root, "node_modules", ".cache", "countersign");
 export const compileCacheDir = join(root, ".local", "compile-cache");
 
 /** Returns ~/.cache/countersign, or a path below XDG_CACHE_HOME. */
-export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
-  return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "countersign");
+export function cacheDir(): string {
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "countersign");
 }
 
 /**

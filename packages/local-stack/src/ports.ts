@@ -58,16 +58,13 @@ export async function freePort(): Promise<number> {
   return port as number;
 }
 
-/**
- * Returns whether a program could listen on this port now; an address of ::1 counts too, since browsers try
- * it for localhost.
- */
-export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
+/** Returns whether a program could listen on this port of 127.0.0.1 now. */
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.on("error", (error: NodeJS.ErrnoException) =>
       resolve(error.code !== "EADDRINUSE" && error.code !== "EACCES"),
     );
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(true)));
   });
 }

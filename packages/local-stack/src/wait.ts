@@ -14,17 +14,14 @@ function statusOf(url: string): Promise<number> {
   });
 }
 
-/** Polls `url` until it answers 200; calls `failed` when the child ends first or after `timeoutMs`. */
-export async function waitFor(
-  child: Child,
-  url: string,
-  failed: (why: string) => Promise<never>,
-  timeoutMs = 90_000,
-): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+const READY_MS = 90_000;
+
+/** Polls `url` until it answers 200; calls `failed` when the child ends first or after READY_MS. */
+export async function waitFor(child: Child, url: string, failed: (why: string) => Promise<never>): Promise<void> {
+  const deadline = performance.now() + READY_MS;
   for (;;) {
     if (!child.running()) return failed(`ended with ${await child.exited}`);
-    if (performance.now() > deadline) return failed(`was not ready after ${timeoutMs / 1000} s`);
+    if (performance.now() > deadline) return failed(`was not ready after ${READY_MS / 1000} s`);
     if ((await statusOf(url)) === 200) return;
     await sleep(80);
   }
