@@ -8,7 +8,7 @@ type Tables = ReadonlyMap<string, readonly string[]>;
 const MODEL = /^model (\w+) \{(.*?)^\}/gms;
 
 /** Returns the tables of a Prisma schema with their columns, by their names in the database. */
-export function tablesOfSchema(schema: string): Tables {
+function tablesOfSchema(schema: string): Tables {
   const models = [...schema.matchAll(MODEL)].map(([, name, body]) => ({ name: name!, body: body! }));
   const names = new Set(models.map(({ name }) => name));
   const columnsOf = (body: string) =>

@@ -12,10 +12,10 @@ const VITEPRESS = join(root, "node_modules/vitepress/bin/vitepress.js");
 const SITE = join(root, "docs/.vitepress/dist");
 
 /** Builds the documentation's site. Errors: Failure with the dead links. */
-export const buildSite = (): Promise<string> => run(process.execPath, [VITEPRESS, "build", "docs"]);
+const buildSite = (): Promise<string> => run(process.execPath, [VITEPRESS, "build", "docs"]);
 
 /** Serves the built site on loopback; port 0 takes a free one. */
-export async function serveSite(port: number): Promise<{ url: string; close: () => void }> {
+async function serveSite(port: number): Promise<{ url: string; close: () => void }> {
   const app = express().use(express.static(SITE, { extensions: ["html"] }));
   const server = createServer(app).listen(port, "127.0.0.1");
   await once(server, "listening");

@@ -6,8 +6,8 @@ import { run } from "@countersign/build/run.ts";
 import { describeTemplates } from "@countersign/flow";
 
 /** The folders of code that is generated and not in git. */
-export const KOTLIN_GENERATED = join(root, "clients/kotlin/client/generated");
-export const SWIFT_GENERATED = join(root, "clients/swift/Sources/CountersignAPI/generated");
+const KOTLIN_GENERATED = join(root, "clients/kotlin/client/generated");
+const SWIFT_GENERATED = join(root, "clients/swift/Sources/CountersignAPI/generated");
 
 const KOTLIN =
   "serializationLibrary=gson,generateOneOfAnyOfWrappers=true,useCoroutines=true,packageName=countersign.api";

@@ -14,7 +14,7 @@ import { resourceTypes } from "./resource-types.ts";
  * The packages that app developers install, by their folders in packages/. A new one is added here and in
  * packages/tsconfig.build.json.
  */
-export const PUBLISHED = ["keys", "flow", "client", "fcl", "react", "react-native", "testing"] as const;
+const PUBLISHED = ["keys", "flow", "client", "fcl", "react", "react-native", "testing"] as const;
 
 /** The oldest Node that the packages run on: `@noble/hashes` asks for it. */
 const NODE = ">=20.19.0";

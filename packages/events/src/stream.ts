@@ -14,7 +14,7 @@ export const EVENTS_SUBJECTS = "cs.v1.>";
 export const UNPARTITIONED: EventStream = { name: EVENTS_STREAM, subjects: EVENTS_SUBJECTS, feed: "cs.feed.>" };
 
 /** More would cost more requests for their consumers than they gain. */
-export const MAX_PARTITIONS = 64;
+const MAX_PARTITIONS = 64;
 
 /** Returns a number of partitions that is given as text. Errors: TypeError. */
 export function parsePartitions(text: string): number {

@@ -9,7 +9,7 @@ const filters = { externalTables: [], externalEnums: [] };
 const lockfile = 'provider = "postgresql"\n';
 
 /** Returns the directory of a service's migrations, absolute. */
-export function migrationsDir(service: ServiceName): string {
+function migrationsDir(service: ServiceName): string {
   return join(root, "services", service, "prisma/migrations");
 }
 

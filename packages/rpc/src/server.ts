@@ -39,7 +39,7 @@ export interface RpcServer {
 const MAX_CONNECTION_AGE_MS = 600_000;
 
 /** Unary calls of one peer on one stream; it is offered only if the caller table lists it. */
-export const CALLS = "rpc.v1.Calls/Stream";
+const CALLS = "rpc.v1.Calls/Stream";
 
 /**
  * Creates a gRPC server over mutual TLS; the caller table decides who may call each RPC and which token it

@@ -13,7 +13,7 @@ export const NO_PRETENURING = "--no-allocation-site-pretenuring";
  * of processor time: sign-ins leave much behind in auth, and creations in account. Other programs would take
  * more memory for little.
  */
-export const HEAP_GROWTH = "--heap-growing-percent=60";
+const HEAP_GROWTH = "--heap-growing-percent=60";
 
 /** Command-line flags by program. The signer opens no inspector on SIGUSR1. */
 export const NODE_FLAGS = {

@@ -13,7 +13,7 @@ export interface AuthenticatorData {
 }
 
 /** Hash, flags and counter are 37 bytes; extension outputs may follow. */
-export const MAX_AUTHENTICATOR_DATA_BYTES = 1024;
+const MAX_AUTHENTICATOR_DATA_BYTES = 1024;
 const FIXED_BYTES = 37;
 const MAX_DEPTH = 8;
 

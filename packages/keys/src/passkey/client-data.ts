@@ -14,7 +14,7 @@ export interface ClientData {
 }
 
 /** Browsers write some 200 bytes; longer data is rejected unread. */
-export const MAX_CLIENT_DATA_BYTES = 2048;
+const MAX_CLIENT_DATA_BYTES = 2048;
 
 function refuse(what: string): never {
   throw new PasskeyError("malformed", what);

@@ -16,7 +16,7 @@ type Names = CityResponse["city"] & {};
 const nameOf = (place: Pick<Names, "names"> | undefined): string => place?.names?.en ?? "";
 
 /** Returns a database's record of an address, in English. */
-export function describePlace(found: Pick<CityResponse, "city" | "country"> | null): string {
+function describePlace(found: Pick<CityResponse, "city" | "country"> | null): string {
   return [nameOf(found?.city), nameOf(found?.country)].filter((name) => name !== "").join(", ");
 }
 

@@ -70,14 +70,14 @@ export type FreezeDecision =
   | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" | "TimeLockContested" };
 
 /** How long a request can be used once its time lock has ended. */
-export const UNFREEZE_GOOD_FOR_MS = 24 * 3_600_000;
+const UNFREEZE_GOOD_FOR_MS = 24 * 3_600_000;
 
 /** For how long devices freeze again what the recovery key has lifted. */
 export const CONTEST_MS = 30 * 24 * 3_600_000;
 /** Lifts belong together where one follows the other within this time. */
 const CONTEST_GAP_MS = 7 * 24 * 3_600_000;
 /** After that devices leave the account alone for this time, in which the recovery key enrolls a device. */
-export const CONTEST_PAUSE_MS = 2 * 24 * 3_600_000;
+const CONTEST_PAUSE_MS = 2 * 24 * 3_600_000;
 
 const isOpen = ({ lapsesAt }: UnfreezeRequest, now: Date): boolean => now < lapsesAt;
 

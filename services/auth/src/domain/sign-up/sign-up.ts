@@ -29,7 +29,7 @@ export interface SignUpOptions<Answer extends Deployed> extends NewKeyOptions {
 }
 
 /** How long a sign-up waits for the chain. */
-export const CHAIN_WAIT_MS = 20_000;
+const CHAIN_WAIT_MS = 20_000;
 /** Longer than a request may last, so that the runner does not drive a saga that a request drives. */
 export const SAGA_LEASE_MS = 30_000;
 

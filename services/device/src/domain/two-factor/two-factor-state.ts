@@ -35,7 +35,7 @@ export const ATTEMPT_TIMEOUT_MS = 15_000;
  * After this time an approved request is reconciled for the first time; then whenever the sweeper's lease
  * ends.
  */
-export const SEAL_POLL_MS = 1_000;
+const SEAL_POLL_MS = 1_000;
 
 const later = (now: Date, ms: number) => new Date(now.getTime() + ms);
 /** Pending, in time, and no approval has begun. */
