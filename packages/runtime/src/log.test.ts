@@ -83,6 +83,10 @@ test("a long text is cut before it is searched, and shows no part of a secret at
   expect(scrub(`${"a".repeat(60_000)}@`)).toHaveLength(2_000);
   expect(performance.now() - begun).toBeLessThan(500);
   expect(scrub(`${"a ".repeat(995)}ada@example.org`)).not.toContain("ada");
+  // A removed token moves what follows it forward.
+  const removed = `eyJhbGciOiJF.${"a".repeat(1_000)}`;
+  const text = `${removed} ${"a ".repeat(740)}nats://app:hunter2${"a".repeat(60)}@nats`;
+  expect(scrub(text)).not.toContain("hunter2");
 });
 
 test("errors and texts as the first argument are filtered too", () => {

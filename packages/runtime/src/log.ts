@@ -14,20 +14,24 @@ const URL_PASSWORD = /(:\/\/[^\s:/@]*:)[^\s@]+@([^\s@/"']*@)*|(:\/\/)[^\s:/@]+@/
 /** A text that one of the patterns above can match contains one of these; most texts contain none. */
 const SUSPICIOUS = /@|%40|eyJ|PRIVATE KEY|bearer|basic/i;
 
+/** Characters of a secret that a cut may divide. */
+const MAX_SECRET = 512;
+
 /**
  * Removes credentials and e-mail addresses from a text; for error messages of other people's code. The text
- * is cut before, since the patterns take long for a long one, and again after: a secret may be cut in half.
+ * is cut before, since the patterns take long for a long one. Its last characters are dropped after: they may
+ * be half of a secret.
  */
 export function scrub(text: string, limit = 2_000): string {
   if (!SUSPICIOUS.test(text)) return text.slice(0, limit);
-  return text
-    .slice(0, limit + 512)
+  const scrubbed = text
+    .slice(0, limit + MAX_SECRET)
     .replace(PEM, "[private key]")
     .replace(URL_PASSWORD, "$1$3[password]@")
     .replace(BEARER, "$1 [token]")
     .replace(JWT, "[token]")
-    .replace(EMAIL, "[e-mail]")
-    .slice(0, limit);
+    .replace(EMAIL, "[e-mail]");
+  return scrubbed.slice(0, text.length > limit + MAX_SECRET ? -MAX_SECRET : undefined).slice(0, limit);
 }
 
 interface LoggedError {
