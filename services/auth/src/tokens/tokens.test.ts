@@ -39,7 +39,6 @@ it("an ephemeral token names its request and both keys of the new device, and en
     sessionId: signIn.id,
     twoFactorId: signIn.id,
     scope: "sign",
-    tokenId: signIn.tokenId,
     deviceKey: signIn.deviceKey,
     accountKey: signIn.accountKey,
     expiresAt: signIn.expiresAt,
