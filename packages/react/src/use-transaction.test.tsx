@@ -23,6 +23,8 @@ describe("a transaction", () => {
     await act(async () => void transaction.send("pay Bob"));
     expect(element.textContent).toBe("pay Bob");
     expect(signed).toEqual([]);
+    await act(async () => transaction.reset());
+    expect(transaction.step).toEqual({ status: "building" });
     await act(async () => transaction.confirmation?.approve());
     expect([signed, transaction.result?.id]).toEqual([["pay Bob"], "id"]);
   });

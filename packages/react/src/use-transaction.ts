@@ -134,9 +134,10 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
     // Where the call ends before the answer, by its signal or its time, the question is over too.
     return by(client, input, { confirm, onStatus: setStep }).finally(() => waiting.current?.());
   });
+  const { isPending } = action;
   const reset = useCallback(() => {
-    setStep(undefined);
+    if (!isPending) setStep(undefined);
     forget();
-  }, [forget]);
+  }, [isPending, forget]);
   return { send: run, confirmation, step, reset, ...action, ...(!isOwn() && NOTHING) };
 }
