@@ -59,6 +59,11 @@ describe("an export", () => {
     ["a missing batch", lines.toSpliced(record(1502), 701), /records 1501 to 2200 are missing/],
     ["a missing chain", lines.slice(0, -4).concat("end"), /chain .*3 is missing/],
     ["a missing checkpoint", lines.toSpliced(2, 1), /checkpoint 2 is missing/],
+    [
+      "a checkpoint of a place far behind",
+      lines.toSpliced(3, 0, lines[2]!.replace(/(checkpoint-\d\\*",)\d+,/, "$1999999999999999,")),
+      /checkpoints \d to 999999999999998 are missing/,
+    ],
     ["a changed checkpoint", lines.with(2, lines[2]!.replace("2026", "2027")), /checkpoint 3 does not continue/],
     ["a cut file", lines.slice(0, -1), /cut off/],
     ["a line of something else", lines.toSpliced(5, 0, "hello"), /unreadable/],
