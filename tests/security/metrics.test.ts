@@ -39,7 +39,7 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
   pages.push("/.well-known/identity-keys.json", "/.well-known/openid-configuration");
   for (const file of ["", "/start.js", "/swagger-ui.css", "/swagger-ui-bundle.js"]) pages.push(`/docs${file}`);
   // Methods of ports to the outside.
-  const chainMethods = ["accountEvents", "accountKeys", "balance", "blockHeight", "findDeployed"];
+  const chainMethods = ["accountEvents", "accountKey", "accountKeys", "balance", "blockHeight", "findDeployed"];
   chainMethods.push("keyAdditionOutcome", "latestBlock", "newestBlock", "outcome", "paidTransactions", "parentsOf");
   chainMethods.push("sequenceNumber", "submit", "transaction");
   const outside: Record<string, string[]> = {
