@@ -5,7 +5,7 @@ import { generate } from "@countersign/build/generate.ts";
 import { compileCacheDir, root } from "@countersign/build/paths.ts";
 import { ensureChromium } from "@countersign/local-stack/chromium.ts";
 import { ensureTestPrograms } from "@countersign/local-stack/test-programs.ts";
-import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
+import { ensureGrpcurl, ensureLocalKms, ensureTools } from "@countersign/local-stack/tools.ts";
 
 /**
  * `npm test`: prepares what tests need (stubs, tools), then runs vitest with the given arguments. Without
@@ -26,6 +26,7 @@ export async function prepareTests(args: readonly string[]): Promise<void> {
   // Built before vitest starts: in a test's set-up, a build of minutes would look like a hang.
   await ensureTools((line) => console.log(line));
   await ensureCadenceParser((line) => console.log(line));
+  await ensureLocalKms((line) => console.log(line));
   if (runsEndToEnd(args)) {
     await ensureChromium((line) => console.log(line));
     await ensureGrpcurl((line) => console.log(line));

@@ -116,6 +116,16 @@ const promtool: Tool = {
   versionArguments: ["--version"],
 };
 
+/** Local KMS on loopback, to test the signer's vault in AWS KMS with; the program around it is ours. */
+const localKms: Tool = {
+  name: "countersign-local-kms",
+  version: "v0.0.0-20260228092603-2a5e92d09ab6",
+  variable: "CS_LOCAL_KMS",
+  package: ".",
+  module: "dev/tools/local-kms",
+  versionArguments: [],
+};
+
 export type ToolPaths = Record<keyof typeof tools, string>;
 
 /** Returns whether this process may run a file. */
@@ -286,5 +296,11 @@ export async function ensurePromtool(say: (line: string) => void): Promise<strin
 /** Finds or builds grpcurl. */
 export async function ensureGrpcurl(say: (line: string) => void): Promise<string> {
   const [path] = await ensure([grpcurl], say);
+  return path as string;
+}
+
+/** Finds or builds Local KMS: a program that takes a directory for its keys and prints its address. */
+export async function ensureLocalKms(say: (line: string) => void): Promise<string> {
+  const [path] = await ensure([localKms], say);
   return path as string;
 }
