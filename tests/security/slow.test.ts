@@ -23,12 +23,12 @@ interface Slow {
   drip: string;
   /** Seconds after which the server must have closed the connection. */
   within: number;
-  /** Whether the server must answer; without a request it need not. */
+  /** The status that the server must answer with; without a request none. */
   status: number[];
 }
 
 const ATTACKS: Slow[] = [
-  { name: "nothing at all", count: 60, start: "", drip: "", within: 8, status: [408] },
+  { name: "nothing at all", count: 60, start: "", drip: "", within: 8, status: [] },
   {
     name: "headers that never end",
     count: 60,
@@ -112,7 +112,7 @@ it("slow clients are disconnected in time, and others are not affected", async (
         answers.map(({ status }) => status),
         attack.name,
       ).toEqual(attack.status);
-      expectProblem(answers[0]!, attack.status[0]!);
+      for (const answer of answers) expectProblem(answer, attack.status[0]!);
     }
   }
 }, 40_000);

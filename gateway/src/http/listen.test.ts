@@ -59,6 +59,11 @@ describe("listenHttp", () => {
     expect(await raw("GET / HTTP/1.1\r\nHost: x\r\n")).toMatch(/^HTTP\/1\.1 408 /);
   }, 10_000);
 
+  it("closes a connection that was opened beforehand and never used without an answer", async () => {
+    // Its client would take that as the answer to the request that it sends at the same moment.
+    expect(await raw("")).toBe("");
+  }, 10_000);
+
   it("ends connections whose client reads nothing of an answer, and no others", async () => {
     const ends: string[] = [];
     const handle: RequestListener = (request, response) => {

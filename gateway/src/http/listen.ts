@@ -8,7 +8,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, type Reason, splitAddress } from "@countersign/core";
@@ -85,7 +85,9 @@ export async function listenHttp(
   };
   server.on("connect", (_request, socket) => reject(socket, "MethodNotAllowed"));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === "ECONNRESET") socket.destroy();
+    // A client that opened a connection beforehand would take an answer as the one to its first request.
+    const isUnused = (socket as Socket).bytesRead === 0;
+    if (error.code === "ECONNRESET" || isUnused) socket.destroy();
     else reject(socket, REASONS_OF_CODES[error.code ?? ""] ?? "InvalidRequest");
   });
   const { host, port } = splitAddress(address);
