@@ -3,7 +3,6 @@ import type { Answer, Call, CallsService } from "@countersign/proto/rpc/v1/calls
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import { answerItems } from "./answer-items.ts";
-import { beginCall, type IncomingCall } from "./begin-call.ts";
 import type { CallContext } from "./context.ts";
 import type { AnyMethod } from "./definition.ts";
 import { encodeStatus } from "./errors.ts";
@@ -11,6 +10,7 @@ import type { Handler } from "./handlers.ts";
 import { InFlight } from "./in-flight.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, TRACEPARENT } from "./metadata.ts";
+import { type IncomingCall, ServerCall } from "./server-call.ts";
 import type { RunningCall, ServerRuntime } from "./server-options.ts";
 
 /** A unary RPC of this server. */
@@ -30,7 +30,7 @@ type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext"
 
 /**
  * A call as if it had come alone: certificate and cancellation are the stream's, all else its own. A class,
- * as in begin-call.ts.
+ * as in server-call.ts.
  */
 class StreamedCall implements IncomingCall, RunningCall {
   id = 0;
@@ -90,7 +90,7 @@ class StreamedCall implements IncomingCall, RunningCall {
 export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string, UnaryMethod>) {
   const answer = async (incomingCall: IncomingCall, { id, method: name, request: bytes }: Call): Promise<Answer> => {
     const method = methods.get(name);
-    const state = beginCall(runtime, method === undefined ? UNKNOWN : name, incomingCall, { stream: false });
+    const state = new ServerCall(runtime, method === undefined ? UNKNOWN : name, incomingCall, { stream: false });
     try {
       const context = state.authorize();
       // Only for the type: the caller table has no row of an unknown method.
@@ -101,12 +101,10 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
       const response = method.definition.responseSerialize(answered);
       // It would break the stream for the other calls.
       if (response.length > MAX_RESPONSE_BYTES) throw new Error(`the response has ${response.length} bytes`);
-      state.end("OK");
+      state.end();
       return { id, response };
     } catch (error) {
-      const appError = state.fail(error);
-      state.endWith(appError);
-      return { id, status: encodeStatus(appError) };
+      return { id, status: encodeStatus(state.fail(error)) };
     }
   };
   const stream: Handler<CallsService["stream"]> = async function* stream(messages, outer) {

@@ -1,4 +1,4 @@
-import { asOperation, asWatched, GRPC_CODES, REASONS } from "@countersign/core";
+import { asOperation, asWatched } from "@countersign/core";
 import { CallsService } from "@countersign/proto/rpc/v1/calls.ts";
 import {
   Server,
@@ -8,7 +8,6 @@ import {
   type ServerWritableStream,
   type sendUnaryData,
 } from "@grpc/grpc-js";
-import { beginCall, type ServerCallState } from "./begin-call.ts";
 import { callsHandler, type UnaryMethod } from "./calls-server.ts";
 import type { CallContext } from "./context.ts";
 import { type AnyMethod, rpcName, type ServiceDefinition } from "./definition.ts";
@@ -18,6 +17,7 @@ import { createHealth } from "./health.ts";
 import { InFlight } from "./in-flight.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { addReflection } from "./reflection.ts";
+import { ServerCall } from "./server-call.ts";
 import type { RpcServerOptions, RunningCall, ServerRuntime } from "./server-options.ts";
 import { pump } from "./streams.ts";
 import { listenTls } from "./tls-listener.ts";
@@ -147,13 +147,13 @@ async function answerUnary(
   handler: AnyHandler,
   callback: sendUnaryData<unknown>,
 ): Promise<void> {
-  const state = beginCall(runtime, name, call, { stream: false });
+  const state = new ServerCall(runtime, name, call, { stream: false });
   try {
     const context = state.authorize();
     const input = method.requestStream ? call : call.request;
     state.about(call.request ?? {});
     const response = await state.run(async () => handler(input, context));
-    state.end("OK");
+    state.end();
     callback(null, response);
   } catch (error) {
     callback(failed(state, error));
@@ -167,25 +167,22 @@ async function answerStream(
   call: AnyCall,
   handler: AnyHandler,
 ): Promise<void> {
-  const state = beginCall(runtime, name, call, { stream: true });
+  const state = new ServerCall(runtime, name, call, { stream: true });
   try {
     const context = state.authorize();
     const input = method.requestStream ? call : call.request;
     await pump(handler(input, context), call, context.signal);
-    state.end("OK");
+    state.end();
     call.end();
   } catch (error) {
     call.emit("error", failed(state, error));
   }
 }
 
-/** Returns the error that the caller gets. */
-function failed(state: ServerCallState, error: unknown) {
+/** Ends the call, and returns the error that the caller gets. */
+function failed(state: ServerCall, error: unknown) {
   const appError = state.fail(error);
-  state.endWith(appError);
-  return Object.assign(new Error(appError.detail), encodeError(appError), {
-    code: GRPC_CODES[REASONS[appError.reason].grpc],
-  });
+  return Object.assign(new Error(appError.detail), encodeError(appError));
 }
 
 /** Returns a view of the server for services of other packages: the caller table applies to them as well. */
@@ -197,7 +194,7 @@ function guarded(server: Server, runtime: ServerRuntime): Pick<Server, "addServi
         const original = implementation[key] ?? (method.originalName ? implementation[method.originalName] : undefined);
         if (original === undefined) continue;
         wrapped[key] = (call: AnyCall, callback?: sendUnaryData<unknown>) => {
-          const state = beginCall(runtime, rpcName(method), call, { stream: method.responseStream, quiet: true });
+          const state = new ServerCall(runtime, rpcName(method), call, { stream: method.responseStream, quiet: true });
           try {
             state.authorize();
           } catch (error) {
@@ -206,7 +203,7 @@ function guarded(server: Server, runtime: ServerRuntime): Pick<Server, "addServi
             else callback(failure);
             return;
           }
-          state.end("OK");
+          state.end();
           (original as (...args: unknown[]) => void).call(implementation, call, callback);
         };
       }

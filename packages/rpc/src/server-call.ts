@@ -36,27 +36,6 @@ export interface IncomingCall {
   off(event: "cancelled", listener: () => void): unknown;
 }
 
-export interface ServerCallState {
-  /**
-   * Checks the caller, its row of the caller table, and the token. Returns the context for the handler.
-   * Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, ….
-   */
-  authorize(): CallContext;
-  /** Takes the accounts that the request names, for the call's line. */
-  about(request: unknown): void;
-  /**
-   * Runs the handler of a unary call within the span of the call. Rejects when the caller is gone or the
-   * deadline has passed, although the handler goes on.
-   */
-  run<T>(work: () => Promise<T>): Promise<T>;
-  /** Returns the AppError of a thrown error; the call's line has the causes of unknown errors. */
-  fail(error: unknown): AppError;
-  /** Counts and logs the call; does nothing the second time. */
-  end(code: GrpcCodeName, error?: AppError): void;
-  /** Ends the call with the code of this error. */
-  endWith(error: AppError): void;
-}
-
 function deadlineOf(call: IncomingCall, limitMs: number | undefined): Date | undefined {
   const given = call.getDeadline();
   const theirs = given instanceof Date ? given.getTime() : given;
@@ -64,17 +43,6 @@ function deadlineOf(call: IncomingCall, limitMs: number | undefined): Date | und
   const earliest = Math.min(theirs, ours);
   return Number.isFinite(earliest) ? new Date(earliest) : undefined;
 }
-
-/**
- * Begins an RPC: its deadline runs, its caller may cancel it, and stopping the server ends it. It is not
- * checked yet: `authorize` does that.
- */
-export const beginCall = (
-  runtime: ServerRuntime,
-  rpc: string,
-  call: IncomingCall,
-  kind: { stream: boolean; quiet?: boolean },
-): ServerCallState => new ServerCall(runtime, rpc, call, kind);
 
 /** Returns the accounts that a request of one of our services names: never a text of another form. */
 function accountsIn(request: unknown): string | readonly string[] | undefined {
@@ -86,10 +54,13 @@ function accountsIn(request: unknown): string | readonly string[] | undefined {
 const stopLate = (call: ServerCall): void => call.stopWith(new AppError("DeadlineExceeded"));
 
 /**
+ * An RPC that has begun: its deadline runs, its caller may cancel it, and stopping the server ends it. It is
+ * not checked yet: `authorize` does that.
+ *
  * A class: V8 makes functions that are written as members of an object literal in the old generation of its
  * heap, and each would keep its call and all that this refers to alive until the whole heap is marked.
  */
-class ServerCall implements ServerCallState, RunningCall {
+export class ServerCall implements RunningCall {
   id = 0;
   readonly #runtime: ServerRuntime;
   readonly #rpc: string;
@@ -109,7 +80,6 @@ class ServerCall implements ServerCallState, RunningCall {
   #checkTimer: NodeJS.Timeout | undefined;
   #ended = false;
   #context: Context | undefined;
-  #cause: unknown;
   #accounts: string | readonly string[] | undefined;
 
   constructor(runtime: ServerRuntime, rpc: string, call: IncomingCall, kind: { stream: boolean; quiet?: boolean }) {
@@ -201,10 +171,15 @@ class ServerCall implements ServerCallState, RunningCall {
     }
   }
 
+  /** Takes the accounts that the request names, for the call's line. */
   about(request: unknown): void {
     this.#accounts = accountsIn(request);
   }
 
+  /**
+   * Runs the handler of a unary call within the span of the call. Rejects when the caller is gone or the
+   * deadline has passed, although the handler goes on.
+   */
   run<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#abort.signal.throwIfAborted();
@@ -214,6 +189,10 @@ class ServerCall implements ServerCallState, RunningCall {
     });
   }
 
+  /**
+   * Checks the caller, its row of the caller table, and the token. Returns the context for the handler.
+   * Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, ….
+   */
   authorize(): CallContext {
     const auth = this.#call.getAuthContext();
     const { caller, rule } = this.#requireCaller(auth);
@@ -242,14 +221,16 @@ class ServerCall implements ServerCallState, RunningCall {
     return context;
   }
 
+  /** Ends the call with a thrown error's code, and returns its AppError; the call's line has its cause. */
   fail(error: unknown): AppError {
     const appError = toAppError(error);
     // Converted: an unknown error, or a lost connection to Postgres, which `toAppError` recognized.
-    if (appError !== error) this.#cause = appError.cause;
+    this.end(appError, appError === error ? undefined : appError.cause);
     return appError;
   }
 
-  end(code: GrpcCodeName, error?: AppError): void {
+  /** Counts and logs the call, with OK where there is no error; does nothing the second time. */
+  end(error?: AppError, cause?: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#timer);
@@ -259,6 +240,7 @@ class ServerCall implements ServerCallState, RunningCall {
     this.#call.off("cancelled", this.#onCancelled);
     // Stops work that the handler left running: its result has no recipient.
     if (error !== undefined) this.#abort.abort(error);
+    const code: GrpcCodeName = error === undefined ? "OK" : REASONS[error.reason].grpc;
     const attributes = { "rpc.system": "grpc", "rpc.response.status_code": code };
     this.#span?.end({ error: error?.reason, attributes });
     const milliseconds = performance.now() - this.#started;
@@ -274,11 +256,7 @@ class ServerCall implements ServerCallState, RunningCall {
       accountId: this.#context?.accountId ?? this.#context?.token?.accountId ?? this.#accounts,
       durationMs: milliseconds,
     };
-    logCall(options.logger, fields, error, this.#cause);
-  }
-
-  endWith(error: AppError): void {
-    this.end(REASONS[error.reason].grpc, error);
+    logCall(options.logger, fields, error, cause);
   }
 }
 
