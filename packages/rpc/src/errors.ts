@@ -25,12 +25,9 @@ export function encodeStatus(error: AppError): Buffer {
   if (error.fields.length > 0) {
     const fieldViolations = error.fields
       .slice(0, MAX_FIELDS)
-      .map(
-        ({ pointer, detail }) =>
-          BadRequest.fromPartial({ fieldViolations: [{ field: pointer, description: cut(detail) }] })
-            .fieldViolations[0]!,
-      );
-    details.push({ typeUrl: `${TYPE}BadRequest`, value: BadRequest.encode({ fieldViolations }).finish() });
+      .map(({ pointer, detail }) => ({ field: pointer, description: cut(detail) }));
+    const badRequest = BadRequest.fromPartial({ fieldViolations });
+    details.push({ typeUrl: `${TYPE}BadRequest`, value: BadRequest.encode(badRequest).finish() });
   }
   if (error.retryAfterSeconds !== undefined) {
     const seconds = Math.floor(error.retryAfterSeconds);

@@ -34,7 +34,7 @@ function filesOf(set: Buffer): Buffer[] {
 }
 
 /** Returns what @grpc/reflection offers for these services, by the path of its method. */
-function load(services: readonly string[], descriptors: string): Map<string, Implemented> {
+function load(services: ReadonlySet<string>, descriptors: string): Map<string, Implemented> {
   const { ReflectionService } = require("@grpc/reflection") as typeof import("@grpc/reflection");
   const found = new Map<string, Implemented>();
   const collect: Pick<Server, "addService"> = {
@@ -49,7 +49,7 @@ function load(services: readonly string[], descriptors: string): Map<string, Imp
   // resolved by grpcurl.
   const files = { all: { fileDescriptorProtos: filesOf(readFileSync(descriptors)) } };
   type Definitions = ConstructorParameters<typeof ReflectionService>[0];
-  new ReflectionService(files as unknown as Definitions, { services: [...new Set(services)] }).addToServer(collect);
+  new ReflectionService(files as unknown as Definitions, { services: [...services] }).addToServer(collect);
   return found;
 }
 
@@ -57,7 +57,7 @@ function load(services: readonly string[], descriptors: string): Map<string, Imp
  * Adds grpc.reflection.v1 and v1alpha for these services, from the descriptors that `buf build` wrote beside
  * the generated code. They are loaded on first use: they take 60 MiB and are rarely requested.
  */
-export function addReflection(server: Pick<Server, "addService">, services: readonly string[]): void {
+export function addReflection(server: Pick<Server, "addService">, services: ReadonlySet<string>): void {
   const descriptors = fileURLToPath(import.meta.resolve("@countersign/proto/descriptors.binpb"));
   if (!existsSync(descriptors)) return;
   let loaded: Map<string, Implemented> | undefined;

@@ -8,12 +8,12 @@ import {
   type ServerWritableStream,
   type sendUnaryData,
 } from "@grpc/grpc-js";
+import { HealthImplementation } from "grpc-health-check";
 import { callsHandler, type UnaryMethod } from "./calls-server.ts";
 import type { CallContext } from "./context.ts";
 import { type AnyMethod, rpcName, type ServiceDefinition } from "./definition.ts";
 import { encodeError } from "./errors.ts";
 import type { Handlers } from "./handlers.ts";
-import { createHealth } from "./health.ts";
 import { InFlight } from "./in-flight.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { addReflection } from "./reflection.ts";
@@ -60,11 +60,15 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const draining = new AbortController();
   const runningCalls = new InFlight<RunningCall>();
   const runtime: ServerRuntime = { options, peers, draining: draining.signal, runningCalls };
-  const services: string[] = [];
+  const services = new Set<string>();
   const rpcs: string[] = [];
   let listener: Awaited<ReturnType<typeof listenTls>> | undefined;
   const unary = new Map<string, UnaryMethod>();
-  const health = createHealth();
+  const health = new HealthImplementation({ "": "NOT_SERVING" });
+  /** Of each service, and of the server as a whole. */
+  const setHealth = (status: "SERVING" | "NOT_SERVING") => {
+    for (const name of ["", ...services]) health.setStatus(name, status);
+  };
 
   const result: RpcServer = {
     rpcs: () => rpcs,
@@ -83,7 +87,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         const handle = isUnary ? asOperation(name.split("/")[1]!, bound) : bound;
         implementation[key] = wrap(runtime, method, handle) as never;
         if (isUnary) unary.set(name, { definition: method, handle });
-        services.push(name.split("/")[0]!);
+        services.add(name.split("/")[0]!);
         rpcs.push(name);
       }
       server.addService(definition, implementation as never);
@@ -91,16 +95,16 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     },
     async listen(address) {
       if (peers.current().rule(CALLS) !== undefined) result.add(CallsService, callsHandler(runtime, unary));
-      health.addTo(guarded(server, runtime));
+      health.addToServer(guarded(server, runtime) as Parameters<typeof health.addToServer>[0]);
       addReflection(guarded(server, runtime), services);
       listener = await listenTls(server, address, asWatched(options.tls), options.moveMs);
       const { port } = listener;
-      health.set([...new Set(services)], true);
+      setHealth("SERVING");
       logger.info({ component: "rpc", address, port }, "listening");
       return { port };
     },
     async stop(drainMs = 10_000) {
-      health.set([...new Set(services)], false);
+      setHealth("NOT_SERVING");
       draining.abort();
       const drained = (async () => {
         await listener?.close();
