@@ -35,35 +35,24 @@ const fileShape = z
     ),
   })
   .superRefine(({ peers, backends, rpcs }, context) => {
+    const refuse = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
     for (const name of Object.keys(backends ?? {})) {
-      if (peers !== undefined && !peers.includes(name))
-        context.addIssue({
-          code: "custom",
-          path: ["backends", name],
-          message: `${name} is not one of the peers`,
-        });
+      if (peers !== undefined && !peers.includes(name)) refuse(["backends", name], `${name} is not one of the peers`);
     }
     for (const [rpc, { callers }] of Object.entries(rpcs)) {
       // Wildcards are only for RPCs that reveal nothing.
       const open = /^grpc\.(health|reflection)\./.test(rpc);
       if (!open && (callers.includes("*") || rpc.endsWith("/*"))) {
-        context.addIssue({
-          code: "custom",
-          path: ["rpcs", rpc],
-          message: "wildcards are for health and reflection only",
-        });
+        refuse(["rpcs", rpc], "wildcards are for health and reflection only");
       }
+      const signs = /^signer\.v1\.(Signing|UserMessages)\//.test(rpc);
       for (const caller of callers) {
         // A caller that is not in the list of backends signs for users of every app.
-        if (
-          /^signer\.v1\.(Signing|UserMessages)\//.test(rpc) &&
-          !SIGNS_FOR_ALL.includes(caller) &&
-          !Object.hasOwn(backends ?? {}, caller)
-        ) {
-          context.addIssue({ code: "custom", path: ["rpcs", rpc], message: `${caller} is not one of the backends` });
+        if (signs && !SIGNS_FOR_ALL.includes(caller) && !Object.hasOwn(backends ?? {}, caller)) {
+          refuse(["rpcs", rpc], `${caller} is not one of the backends`);
         }
         if (caller !== "*" && peers !== undefined && !peers.includes(caller)) {
-          context.addIssue({ code: "custom", path: ["rpcs", rpc], message: `${caller} is not one of the peers` });
+          refuse(["rpcs", rpc], `${caller} is not one of the peers`);
         }
       }
     }

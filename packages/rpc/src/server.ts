@@ -131,56 +131,34 @@ type AnyCall = ServerUnaryCall<unknown, unknown> &
   ServerWritableStream<unknown, unknown> &
   ServerDuplexStream<unknown, unknown>;
 
+/** Returns the handler as grpc-js calls it. */
 function wrap(runtime: ServerRuntime, method: AnyMethod, handler: AnyHandler) {
   const name = rpcName(method);
-  if (method.responseStream) {
-    return (call: AnyCall): void => {
-      void answerStream(runtime, name, method, call, handler);
-    };
-  }
-  return (call: AnyCall, callback: sendUnaryData<unknown>): void => {
-    void answerUnary(runtime, name, method, call, handler, callback);
+  const inputOf = (call: AnyCall) => (method.requestStream ? call : call.request);
+  const answerOnce = async (call: AnyCall, callback: sendUnaryData<unknown>): Promise<void> => {
+    const state = new ServerCall(runtime, name, call, { stream: false });
+    try {
+      const context = state.authorize();
+      state.about(call.request ?? {});
+      const response = await state.run(async () => handler(inputOf(call), context));
+      state.end();
+      callback(null, response);
+    } catch (error) {
+      callback(failed(state, error));
+    }
   };
-}
-
-async function answerUnary(
-  runtime: ServerRuntime,
-  name: string,
-  method: AnyMethod,
-  call: AnyCall,
-  handler: AnyHandler,
-  callback: sendUnaryData<unknown>,
-): Promise<void> {
-  const state = new ServerCall(runtime, name, call, { stream: false });
-  try {
-    const context = state.authorize();
-    const input = method.requestStream ? call : call.request;
-    state.about(call.request ?? {});
-    const response = await state.run(async () => handler(input, context));
-    state.end();
-    callback(null, response);
-  } catch (error) {
-    callback(failed(state, error));
-  }
-}
-
-async function answerStream(
-  runtime: ServerRuntime,
-  name: string,
-  method: AnyMethod,
-  call: AnyCall,
-  handler: AnyHandler,
-): Promise<void> {
-  const state = new ServerCall(runtime, name, call, { stream: true });
-  try {
-    const context = state.authorize();
-    const input = method.requestStream ? call : call.request;
-    await pump(handler(input, context), call, context.signal);
-    state.end();
-    call.end();
-  } catch (error) {
-    call.emit("error", failed(state, error));
-  }
+  const answerByStream = async (call: AnyCall): Promise<void> => {
+    const state = new ServerCall(runtime, name, call, { stream: true });
+    try {
+      const context = state.authorize();
+      await pump(handler(inputOf(call), context), call, context.signal);
+      state.end();
+      call.end();
+    } catch (error) {
+      call.emit("error", failed(state, error));
+    }
+  };
+  return method.responseStream ? answerByStream : answerOnce;
 }
 
 /** Ends the call, and returns the error that the caller gets. */
