@@ -1,5 +1,3 @@
-import type { AppError } from "./app-error.ts";
-
 export const RETRY_ATTEMPTS = 3;
 const BASE_MS = 50;
 const MAX_MS = 1_000;
@@ -10,10 +8,6 @@ const MAX_MS = 1_000;
  */
 export function backoffMs(attempt: number): number {
   return Math.round(Math.random() * Math.min(MAX_MS, BASE_MS * 2 ** attempt)) + 5;
-}
-
-export function retryAfterMs(error: AppError): number | undefined {
-  return error.retryAfterSeconds === undefined ? undefined : error.retryAfterSeconds * 1000;
 }
 
 export interface RetryRules {

@@ -1,18 +1,16 @@
 import type { Writable } from "node:stream";
 import {
-  AppError,
+  type AppError,
   activeTrace,
   asWatched,
   backoffMs,
   createCaRemoval,
   formatTraceParent,
-  GRPC_CODES,
   inSpan,
   internalName,
   newTrace,
   parseTraceParent,
   RETRY_ATTEMPTS,
-  retryAfterMs,
   sleepUntil,
   type TlsMaterial,
   type TraceParent,
@@ -23,6 +21,7 @@ import { CallsService, type StreamResponse } from "@countersign/proto/rpc/v1/cal
 import { Client, type ClientUnaryCall, experimental, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Prepared, RpcCallOptions } from "./call-options.ts";
 import { createCallsClient } from "./calls-client.ts";
+import { callerWentAway, isAnyAborted } from "./cancellation.ts";
 import { certificateProvider } from "./certificate-provider.ts";
 import { type Connections, createConnections } from "./connections.ts";
 import { type AnyMethod, type InputOf, type OutputOf, rpcName, type ServiceDefinition } from "./definition.ts";
@@ -202,12 +201,7 @@ function prepare(call: RpcCallOptions, deadlineMs: number | undefined, trace: Tr
   };
 }
 
-const codeNames = new Map<number, string>(Object.entries(GRPC_CODES).map(([name, code]) => [code, name]));
-
-const labelsOf = (method: AnyMethod, code: number) => ({
-  method: rpcName(method),
-  code: codeNames.get(code) ?? "UNKNOWN",
-});
+const labelsOf = (method: AnyMethod, code: number) => ({ method: rpcName(method), code: status[code] ?? "UNKNOWN" });
 
 function observe(options: RpcClientOptions, method: AnyMethod, started: number, code: number): void {
   options.metrics?.rpcClient.observe(labelsOf(method, code), (performance.now() - started) / 1000);
@@ -244,7 +238,8 @@ async function unary(
 /** Returns the milliseconds until a call is sent again after an attempt; undefined: its error is final. */
 function delayBeforeRetry(error: AppError, count: number, deadline: number): number | undefined {
   if (grpcCodeOf(error) !== status.UNAVAILABLE || count >= RETRY_ATTEMPTS) return undefined;
-  const ms = retryAfterMs(error) ?? backoffMs(count);
+  const { retryAfterSeconds } = error;
+  const ms = retryAfterSeconds === undefined ? backoffMs(count) : retryAfterSeconds * 1_000;
   return Date.now() + ms < deadline ? ms : undefined;
 }
 
@@ -257,8 +252,7 @@ function sendAlone(
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const { signals } = prepared;
-    if (signals.some(({ aborted }) => aborted))
-      return reject(new AppError("Unavailable", { detail: "The caller went away" }));
+    if (isAnyAborted(signals)) return reject(callerWentAway());
     let running: ClientUnaryCall | undefined;
     const cancel = () => running?.cancel();
     const { client, release } = connections.take();
@@ -280,9 +274,7 @@ function sendAlone(
         done,
       );
     } catch (error) {
-      for (const signal of signals) signal.removeEventListener("abort", cancel);
-      release();
-      reject(error);
+      done(error as ServiceError);
     }
   });
 }
@@ -299,8 +291,7 @@ async function* streaming(
   const { deadline } = prepared;
   const metadata = metadataOf(prepared, call.waitForReady);
   const { path, requestSerialize, responseDeserialize } = method;
-  if (prepared.signals.some(({ aborted }) => aborted))
-    throw new AppError("Unavailable", { detail: "The caller went away" });
+  if (isAnyAborted(prepared.signals)) throw callerWentAway();
   const { client, tooOld, release } = connections.take();
   const signals = [...prepared.signals, tooOld];
   const stream = method.requestStream

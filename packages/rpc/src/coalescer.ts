@@ -1,5 +1,6 @@
 import { AppError } from "@countersign/core";
 import type { AnswersMessage } from "./answer-items.ts";
+import { callerWentAway, isAnyAborted } from "./cancellation.ts";
 import { InFlight } from "./in-flight.ts";
 import { takeMessage } from "./message-size.ts";
 
@@ -53,9 +54,6 @@ const MIN_OPEN_MS = 100;
 const MAX_AGE_MS = 10_000;
 /** A stream is cancelled so many milliseconds after MAX_AGE_MS, whether it has answered its items or not. */
 const GRACE_MS = 30_000;
-
-const isAnyAborted = (signals: readonly AbortSignal[]): boolean => signals.some(({ aborted }) => aborted);
-const callerWentAway = () => new AppError("Unavailable", { detail: "The caller went away" });
 
 /** One stream of a coalescer, from its first item to its last answer. */
 class Lane<Item extends Numbered, Answer extends Numbered> {

@@ -18,6 +18,7 @@ import {
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import { logCall } from "./call-line.ts";
 import { ADMIN, callerOf, personOf } from "./caller.ts";
+import { callerWentAway } from "./cancellation.ts";
 import type { CallContext } from "./context.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
 import type { PeerRule } from "./peers.ts";
@@ -115,9 +116,7 @@ export class ServerCall implements RunningCall {
 
   #cancel(): void {
     const late = this.#deadline !== undefined && Date.now() >= this.#deadline.getTime();
-    this.stopWith(
-      new AppError(late ? "DeadlineExceeded" : "Unavailable", { detail: late ? undefined : "The caller went away" }),
-    );
+    this.stopWith(late ? new AppError("DeadlineExceeded") : callerWentAway());
   }
 
   /** Created when first used: most calls log nothing. */
