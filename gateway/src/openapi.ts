@@ -236,7 +236,6 @@ function problemsOf(row: Route) {
     add("Unauthenticated", "InvalidAccessToken", "AccessTokenExpired", "SessionEnded");
     if (allowedScopes(row).length < SCOPES.length) add("InsufficientScope");
   }
-  if (row.limit) add("RateLimited");
   const byStatus = Map.groupBy(reasons, (reason) => REASONS[reason].http);
   return {
     ...Object.fromEntries([...byStatus].map(([status, group]) => [status, problemResponse(group, row.beyondSchema)])),

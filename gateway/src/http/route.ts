@@ -15,9 +15,6 @@ export interface Input<P, Q, B> {
   body: B;
 }
 
-/** The rate limit of a route, which the service counts. */
-export type LimitName = "sign-up" | "challenge" | "respond" | "two-factor" | "refresh" | "signatures" | "messages";
-
 interface RouteBase {
   method: Method;
   /** As in OpenAPI: `/device/v1/devices/{publicKey}`. */
@@ -30,7 +27,6 @@ interface RouteBase {
   /** Whether a session of a recovery key may use it. */
   recover: boolean;
   status: 200 | 204;
-  limit?: LimitName;
   idempotencyKey: boolean;
   /** The reasons of this route; the OpenAPI document adds those of every route. */
   errors: readonly Reason[];
@@ -69,9 +65,7 @@ export type UntaggedRoute = Omit<Route, "tag">;
  */
 export interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, R extends z.ZodType>
   extends Pick<RouteBase, "method" | "path" | "operationId" | "summary" | "description" | "token">,
-    Partial<
-      Pick<RouteBase, "recover" | "limit" | "idempotencyKey" | "errors" | "beyondSchema" | "documentedResponse">
-    > {
+    Partial<Pick<RouteBase, "recover" | "idempotencyKey" | "errors" | "beyondSchema" | "documentedResponse">> {
   request?: { params?: P; query?: Q; body?: B; documentedBody?: z.ZodType };
   response?: R;
   /** Without a response schema its result is ignored. */

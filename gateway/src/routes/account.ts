@@ -13,8 +13,7 @@ export const accountRoutes = ({ accounts, access }: Services): UntaggedRoute[] =
     path: "/account/v1/me",
     operationId: "getMe",
     summary: "The token's account with its addresses",
-    description:
-      "Addresses are there once the chain has executed the deployment. Parents may be half a second " + "old.",
+    description: "Addresses are there once the chain has executed the deployment. Parents may be half a second old.",
     token: "user",
     recover: true,
     response: accountResponse,

@@ -63,7 +63,6 @@ export const messageRoutes = ({ networks, messages }: Services): UntaggedRoute[]
       "block from the chain. Decode it before you sign it. It is valid for about eight minutes, until " +
       "the server key has proposed something else.",
     token: "user",
-    limit: "messages",
     request: { body: messageBody },
     beyondSchema: {
       "/template": "the template is unknown, or is not prepared by this operation",
@@ -81,10 +80,11 @@ export const messageRoutes = ({ networks, messages }: Services): UntaggedRoute[]
       "KeyNotFound",
       "KeyAlreadyRegistered",
       "ChainUnavailable",
+      "RateLimited",
     ],
     handler: async ({ body }, call) => {
       const { template, chainName, publicKey: hex, algorithm, address } = body;
-      const publicKey = hex ? fromPublicKey(hex, algorithm ?? undefined, "/publicKey") : undefined;
+      const publicKey = hex ? fromPublicKey(hex, algorithm, "/publicKey") : undefined;
       const request = { template, chainName, publicKey, address: address ?? Buffer.alloc(0) };
       const { message } = await messages.prepareMessage(request, repeatable(call, DEADLINES.chain));
       return { message: toHex(message) };

@@ -23,7 +23,6 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
       "The answer's ephemeral token finishes this request. A registered device approves it with its " +
       "signature, and both show the same matching code.",
     token: "none",
-    limit: "two-factor",
     idempotencyKey: true,
     request: {
       // The identity names the account: here a login token is never optional.

@@ -68,7 +68,7 @@ describe.each(available.map(named))("%s", (_name, row) => {
     const { onBehalfOf: call, deadlineMs } = gateway.calls[0]!.options;
     expect(call).toMatchObject({ requestId: "request-42", clientIp: "127.0.0.1" });
     expect(call.rawToken).toBe(tokenOf(row).token);
-    expect(deadlineMs).toBe(DEADLINES[row.operationId] ?? (row.limit === "signatures" ? 2_000 : 3_000));
+    expect(deadlineMs).toBe(DEADLINES[row.operationId] ?? 3_000);
   });
 });
 

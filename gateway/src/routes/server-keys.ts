@@ -23,8 +23,7 @@ export const serverKeyRoutes = ({ serverKeys }: Services): UntaggedRoute[] => [
     path: "/account/v1/server-key-rotation",
     operationId: "listServerKeyRotations",
     summary: "Rotations of the account's server key that wait for this device's signature",
-    description:
-      "The chain requires a device's signature beside the server's. Decode each message before you " + "sign it.",
+    description: "The chain requires a device's signature beside the server's. Decode each message before you sign it.",
     token: "user",
     response: z
       .object({ rotations: z.array(ServerKeyRotation).meta({ description: "One per network at most." }) })

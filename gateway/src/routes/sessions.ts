@@ -20,7 +20,6 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
       "A refresh token is used once. A repetition within 30 seconds, for a lost answer, gets the same " +
       "successor; any other ends the session.",
     token: "none",
-    limit: "refresh",
     request: {
       body: z
         .object({
@@ -39,7 +38,14 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
     response: z
       .object({ credentials: Credentials })
       .meta({ id: "CredentialsResponse", description: "The next pair of tokens." }),
-    errors: ["InvalidRefreshToken", "SessionEnded", "RefreshTokenReused", "RefreshProofRequired", "InvalidSignature"],
+    errors: [
+      "InvalidRefreshToken",
+      "SessionEnded",
+      "RefreshTokenReused",
+      "RefreshProofRequired",
+      "InvalidSignature",
+      "RateLimited",
+    ],
     handler: async ({ body: { refreshToken, proof = Buffer.alloc(0) } }, call) => {
       const { credentials } = await sessions.refreshToken({ refreshToken, proof }, once(call));
       return { credentials: toCredentials(credentials) };

@@ -102,7 +102,6 @@ export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteO
         "The device signs the challenge's 16 bytes with the named key. A passkey may also be found by " +
         "the login's e-mail address.",
       token: "none",
-      limit: "challenge",
       request: { body: challengeBody(login), documentedBody: documentedChallengeBody(login) },
       beyondSchema: loginBeyondSchema("/request"),
       response: Challenge,
@@ -130,7 +129,6 @@ export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteO
       summary: "Answers a challenge and opens a session",
       description: "The challenge succeeds once. Five wrong answers end it.",
       token: "none",
-      limit: "respond",
       request: { body: respondBody, documentedBody: documentedRespondBody },
       response: SignedIn,
       errors: [
@@ -139,6 +137,7 @@ export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteO
         "ChallengeTypeMismatch",
         "InvalidSignature",
         "PleaseRegisterKey",
+        "RateLimited",
       ],
       handler: async ({ body }, call) => toSignedIn(await signIn.respondChallenge(fromAnswer(body), once(call)), call),
     }),

@@ -18,7 +18,6 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
       "no addresses where that did not suffice. With the access token of a full session the account " +
       "gets a further network instead. Repeat it with the same `Idempotency-Key` after a lost answer.",
     token: "optional",
-    limit: "sign-up",
     idempotencyKey: true,
     request: {
       body: Login.extend({

@@ -16,6 +16,7 @@ export const SIGNING_ERRORS = [
   "AccountNotReady",
   "AccountFrozen",
   "SignerNotCurrent",
+  "RateLimited",
 ] as const satisfies Reason[];
 
 const errors: Reason[] = [...SIGNING_ERRORS, "MessageRenewed", "LoginTooOld", "TimeLockRequired", "TimeLockCancelled"];
@@ -33,7 +34,6 @@ const signing = {
   method: "post",
   token: "ephemeral",
   recover: true,
-  limit: "signatures",
   request: {
     body: z
       .object({

@@ -45,7 +45,6 @@ const accountProofBody = z
 const signing = {
   method: "post",
   token: "user",
-  limit: "signatures",
   response: SignatureResponse,
   errors: [...SIGNING_ERRORS],
 } as const;

@@ -220,6 +220,10 @@ export const DEADLINES: Record<string, number> = {
   requestTwoFactor: 8_000,
   finishTwoFactor: 8_000,
   approveTwoFactor: 12_500,
+  signTransaction: 2_000,
+  signPaymaster: 2_000,
+  signUserMessage: 2_000,
+  signAccountProof: 2_000,
 };
 
 type Answers = {

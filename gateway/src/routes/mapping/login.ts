@@ -9,6 +9,7 @@ export const LOGIN_ERRORS = [
   "UnknownProvider",
   "IdentityProviderUnavailable",
   "UnknownChain",
+  "RateLimited",
 ] as const satisfies readonly Reason[];
 
 /** Returns the members of a login that only the identity provider's clients decide about. */
