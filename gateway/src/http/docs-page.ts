@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "./app.ts";
+import { fixedPage } from "./fixed-page.ts";
 
 const library = createRequire(import.meta.url);
 
@@ -43,26 +44,13 @@ const START = `SwaggerUIBundle({
 
 /** Returns the page for people at /docs, made by Swagger UI from the OpenAPI document, with its parts. */
 export function createDocsPages(): Page[] {
-  const page = (path: string, type: string, text: string): Page => ({
-    path,
-    respond: (_request, response) => {
-      response.set({ "Content-Security-Policy": POLICY, "Cache-Control": "public, max-age=300" });
-      response.type(type).send(text);
-    },
-  });
-  const file = (name: string, type: string): Page => {
-    // Express's sendFile fails where headers ask for a part or a version that there is not.
-    const bytes = readFileSync(library.resolve(`swagger-ui-dist/${name}`));
-    return {
-      path: `/docs/${name}`,
-      respond: (_request, response) => {
-        response.set("Cache-Control", "public, max-age=300").type(type).send(bytes);
-      },
-    };
-  };
+  const policy = { "Content-Security-Policy": POLICY };
+  // Express's sendFile fails where headers ask for a part or a version that there is not.
+  const file = (name: string, type: string): Page =>
+    fixedPage(`/docs/${name}`, type, readFileSync(library.resolve(`swagger-ui-dist/${name}`)));
   return [
-    page("/docs", "text/html", HTML),
-    page("/docs/start.js", "text/javascript", START),
+    fixedPage("/docs", "text/html", HTML, policy),
+    fixedPage("/docs/start.js", "text/javascript", START, policy),
     file("swagger-ui.css", "text/css"),
     file("swagger-ui-bundle.js", "text/javascript"),
   ];

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { KeysPath, TokenKeysSource } from "../clients/token-keys.ts";
 import type { Page } from "./app.ts";
 import { createDocsPages } from "./docs-page.ts";
+import { fixedPage } from "./fixed-page.ts";
 
 /**
  * Returns the pages for people: a welcome, the description of the API, and the end of a login in a browser.
@@ -36,17 +37,8 @@ export function createPages(documents: { openApi: object; asyncApi: object }): P
   ];
 }
 
-/** Serves a document that may be read from any origin and kept for five minutes. */
-function documentPage(path: string, document: object): Page {
-  // Express would encode a text for each answer: a client that reads none of them could fill the memory.
-  const bytes = Buffer.from(JSON.stringify(document));
-  return {
-    path,
-    respond: (_request, response) => {
-      response.set("Cache-Control", "public, max-age=300").type("application/json").send(bytes);
-    },
-  };
-}
+const documentPage = (path: string, document: object): Page =>
+  fixedPage(path, "application/json", JSON.stringify(document));
 
 /**
  * Serves the discovery document of identity tokens (OpenID Connect Discovery 1.0), without the endpoints of a
