@@ -15,7 +15,18 @@ export interface Input<P, Q, B> {
   body: B;
 }
 
-interface RouteBase {
+/** The parts of the API, by which documents and generated clients group operations. */
+export const TAGS = {
+  Auth: "Signing up, signing in, on a new device too, and sessions.",
+  Account: "The account, its networks, parents, time locks and server key.",
+  Devices: "The account's devices and keys, requests to enroll new devices, and the stream of events.",
+  Signing: "The server's and the paymaster's signatures.",
+} as const;
+export type Tag = keyof typeof TAGS;
+
+/** A row of the route table: with a handler that answers once, or with a stream of server-sent events. */
+export interface Route {
+  tag: Tag;
   method: Method;
   /** As in OpenAPI: `/device/v1/devices/{publicKey}`. */
   path: string;
@@ -38,20 +49,6 @@ interface RouteBase {
   response?: z.ZodType;
   /** Takes the place of `response` in the document. */
   documentedResponse?: z.ZodType;
-}
-
-/** The parts of the API, by which documents and generated clients group operations. */
-export const TAGS = {
-  Auth: "Signing up, signing in, on a new device too, and sessions.",
-  Account: "The account, its networks, parents, time locks and server key.",
-  Devices: "The account's devices and keys, requests to enroll new devices, and the stream of events.",
-  Signing: "The server's and the paymaster's signatures.",
-} as const;
-export type Tag = keyof typeof TAGS;
-
-/** A row of the route table: with a handler that answers once, or with a stream of server-sent events. */
-export interface Route extends RouteBase {
-  tag: Tag;
   handler(input: Input<unknown, unknown, unknown>, call: HttpCall): Promise<unknown>;
   events?(call: HttpCall): AsyncIterable<ServerSentEvent>;
 }
@@ -64,8 +61,8 @@ export type UntaggedRoute = Omit<Route, "tag">;
  * schemas.
  */
 export interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, R extends z.ZodType>
-  extends Pick<RouteBase, "method" | "path" | "operationId" | "summary" | "description" | "token">,
-    Partial<Pick<RouteBase, "recover" | "idempotencyKey" | "errors" | "beyondSchema" | "documentedResponse">> {
+  extends Pick<Route, "method" | "path" | "operationId" | "summary" | "description" | "token">,
+    Partial<Pick<Route, "recover" | "idempotencyKey" | "errors" | "beyondSchema" | "documentedResponse">> {
   request?: { params?: P; query?: Q; body?: B; documentedBody?: z.ZodType };
   response?: R;
   /** Without a response schema its result is ignored. */
@@ -95,7 +92,7 @@ export function route<
 
 /** Returns a row that answers with server-sent events until the client or the server ends the stream. */
 export function eventRoute(
-  definition: Pick<RouteBase, "path" | "operationId" | "summary" | "description" | "token" | "recover" | "errors"> & {
+  definition: Pick<Route, "path" | "operationId" | "summary" | "description" | "token" | "recover" | "errors"> & {
     /** Ends with the call's signal. */
     events(call: HttpCall): AsyncIterable<ServerSentEvent>;
   },
