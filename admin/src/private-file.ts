@@ -6,15 +6,14 @@ import { dirname } from "node:path";
  * Writes a file that others cannot read; after an error it is not there. Errors: there is one already, which
  * is nobody's to overwrite.
  */
-export async function writePrivateFile<T>(
+export async function writePrivateFile(
   path: string,
-  write: (append: (text: string) => Promise<void>) => Promise<T>,
-): Promise<T> {
+  write: (append: (text: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
-    const result = await write((text) => file.writeFile(text));
+    await write((text) => file.writeFile(text));
     await file.sync();
-    return result;
   } catch (error) {
     await unlink(path);
     throw error;

@@ -32,6 +32,10 @@ const schema = tlsEnv.extend({
   CS_SIGNER_ADDRESS: dialAddress,
 });
 
+/** Makes something for each service. */
+const forEach = <T>(make: (service: ServiceName) => T) =>
+  Object.fromEntries(SERVICES.map((service) => [service, make(service)])) as Record<ServiceName, T>;
+
 /** Longer than the services' own deadlines: their answer says which part did not answer. */
 const DEADLINE_MS = 30_000;
 
@@ -43,23 +47,11 @@ export async function withServices<T>(env: Env, work: (services: Services) => Pr
     const address = settings[`CS_${serverName.toUpperCase() as Uppercase<ServiceName>}_ADDRESS`];
     return createRpcChannel({ address, tls, serverName, deadlineMs: DEADLINE_MS });
   };
-  const channels = {
-    auth: open("auth"),
-    device: open("device"),
-    key: open("key"),
-    account: open("account"),
-    signer: open("signer"),
-  };
+  const channels = forEach(open);
   const { auth, device, key, account, signer } = channels;
   try {
     return await work({
-      each: {
-        auth: auth.client(AdminService),
-        device: device.client(AdminService),
-        key: key.client(AdminService),
-        account: account.client(AdminService),
-        signer: signer.client(AdminService),
-      },
+      each: forEach((service) => channels[service].client(AdminService)),
       auth: auth.client(AuthAdmin),
       device: device.client(DeviceAdmin),
       key: key.client(KeyAdmin),

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isUuid } from "@countersign/core";
 import type { Table } from "@countersign/proto/admin/v1/admin.ts";
 import { neutralize } from "../output.ts";
 
@@ -41,11 +42,9 @@ const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", 
 /** Returns text for HTML: others wrote it, such as a device's name. */
 const escaped = (text: string): string => neutralize(text).replace(/[&<>"]/g, (character) => ENTITIES[character]!);
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** Ids of accounts lead to the account; `base` is the path of the console. */
 function cell(base: string, column: string, value: string): string {
-  const isAccount = /^account(_id)?$/.test(column) && UUID.test(value);
+  const isAccount = /^account(_id)?$/.test(column) && isUuid(value);
   const text = escaped(value);
   return isAccount ? `<td><a href="${base}accounts/${value}">${text}</a></td>` : `<td title="${text}">${text}</td>`;
 }

@@ -16,7 +16,7 @@ async function readOr(title: string, read: () => Promise<readonly Section[]>): P
     return await read();
   } catch (error) {
     if (!isAppError(error)) throw error;
-    return [{ title, problem: `${error.reason} ${error.detail ?? ""}` }];
+    return [{ title, problem: `${error.reason} ${error.detail}` }];
   }
 }
 

@@ -42,11 +42,8 @@ export async function serveConsole(services: Services, reason: string, port = 0)
     if (found.length === 1) return { status: 303, title: "Found", location: `accounts/${found[0]}` };
     const rows = found.map((accountId) => ({ values: [accountId] }));
     const sections = [{ title: "Accounts", columns: ["account_id"], rows, truncated: false }];
-    return {
-      status: rows.length > 0 ? 200 : 404,
-      title: rows.length > 0 ? "Several accounts" : "No account",
-      sections,
-    };
+    const isFound = rows.length > 0;
+    return { status: isFound ? 200 : 404, title: isFound ? "Several accounts" : "No account", sections };
   }
 
   async function answer(request: IncomingMessage): Promise<Answer> {
@@ -67,7 +64,7 @@ export async function serveConsole(services: Services, reason: string, port = 0)
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { status, title, sections, location } = await answer(request).catch((error: unknown) => ({
       status: 502,
-      title: isAppError(error) ? `${error.reason} ${error.detail ?? ""}` : "A service gave no answer",
+      title: isAppError(error) ? `${error.reason} ${error.detail}` : "A service gave no answer",
       sections: [],
       location: undefined,
     }));
