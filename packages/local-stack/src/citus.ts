@@ -1,12 +1,12 @@
-import { chownSync, cpSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { postgresDir, root, type ServiceName, services } from "@countersign/build/paths.ts";
+import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { distribute } from "@countersign/migrations/distribute.ts";
 import { executeSql } from "@countersign/migrations/execute-sql.ts";
 import type { StartChild } from "./child.ts";
 import { createDatabases, type DatabaseUrls, databaseUrls } from "./databases.ts";
 import { type Postgres, postgresHome, startPostgres } from "./postgres.ts";
-import { ownDirectory, type PostgresBinaries, postgresUser } from "./postgres-binaries.ts";
+import { binariesIn, ownDirectory, type PostgresBinaries } from "./postgres-binaries.ts";
 
 /** Where Postgres is in the folder that the build makes. */
 export const CITUS_PREFIX = "embedded_postgres/pginstall";
@@ -40,20 +40,8 @@ export interface Citus extends DatabaseUrls {
   urlOn(node: number, url: string): string;
 }
 
-/** Returns the programs of the Postgres with Citus; as root a copy that Postgres' own user can reach. */
-export function citusBinaries(home: string): PostgresBinaries {
-  const own = (prefix: string) => ({ postgres: join(prefix, "bin/postgres"), initdb: join(prefix, "bin/initdb") });
-  if (process.getuid?.() !== 0) return own(join(home, CITUS_PREFIX));
-  const dir = postgresDir(root);
-  ownDirectory(dir, 0o755);
-  const copy = join(dir, basename(home));
-  if (!existsSync(copy)) {
-    const partial = `${copy}.${process.pid}`;
-    cpSync(home, partial, { recursive: true, verbatimSymlinks: true });
-    renameSync(partial, copy);
-  }
-  return { ...own(join(copy, CITUS_PREFIX)), user: postgresUser() };
-}
+/** Returns the programs of the Postgres with Citus. */
+export const citusBinaries = (home: string): PostgresBinaries => binariesIn(home, basename(home), CITUS_PREFIX);
 
 /** Starts coordinator and workers with the five databases, which know each other. Distributes nothing. */
 export async function startCitus(options: CitusOptions): Promise<Citus> {

@@ -22,7 +22,7 @@ function idOf(user: string): { uid: number; gid: number } | undefined {
 }
 
 /** Returns the user that runs Postgres when we are root: `postgres`, created when there is none. */
-export function postgresUser(): { uid: number; gid: number } {
+function postgresUser(): { uid: number; gid: number } {
   const found = idOf("postgres");
   if (found) return found;
   try {
@@ -66,14 +66,26 @@ export function installedPostgres(): string {
 /** Finds the Postgres that npm installed; as root a copy that Postgres' own user can reach. */
 export function findPostgres(): PostgresBinaries {
   const native = installedPostgres();
-  if (process.getuid?.() !== 0) return { postgres: join(native, "bin/postgres"), initdb: join(native, "bin/initdb") };
   const { version } = JSON.parse(readFileSync(join(native, "../package.json"), "utf8")) as { version: string };
+  return binariesIn(native, `postgres-${version}`);
+}
+
+/**
+ * Returns the programs of the Postgres at `prefix` in `dir`; as root those of a copy with this name, which
+ * Postgres' own user can reach.
+ */
+export function binariesIn(dir: string, name: string, prefix = ""): PostgresBinaries {
+  const at = (base: string) => ({
+    postgres: join(base, prefix, "bin/postgres"),
+    initdb: join(base, prefix, "bin/initdb"),
+  });
+  if (process.getuid?.() !== 0) return at(dir);
   const home = postgresDir(root);
   ownDirectory(home, 0o755);
-  const copy = join(home, `postgres-${version}`);
+  const copy = join(home, name);
   if (!existsSync(copy)) {
     const partial = `${copy}.${process.pid}`;
-    cpSync(native, partial, { recursive: true, verbatimSymlinks: true });
+    cpSync(dir, partial, { recursive: true, verbatimSymlinks: true });
     try {
       renameSync(partial, copy);
     } catch (error) {
@@ -81,5 +93,5 @@ export function findPostgres(): PostgresBinaries {
       if (!existsSync(copy)) throw error;
     }
   }
-  return { postgres: join(copy, "bin/postgres"), initdb: join(copy, "bin/initdb"), user: postgresUser() };
+  return { ...at(copy), user: postgresUser() };
 }
