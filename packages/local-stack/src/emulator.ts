@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { Failure } from "@countersign/build/fail.ts";
-import { type Child, logTail, type StartChild, startChild } from "./child.ts";
+import { type Child, type StartChild, startChild } from "./child.ts";
 import { readTrimmed, writePrivate } from "./secrets.ts";
 import { stateFiles } from "./service-environment.ts";
 import type { Ports } from "./settings.ts";
@@ -70,8 +69,6 @@ export async function startEmulator(options: {
     logFile: options.logFile,
     stopSignal: "SIGINT",
   });
-  await waitFor(child, `http://127.0.0.1:${ports.flowRest}/v1/blocks?height=sealed`, (why) =>
-    Promise.reject(new Failure(`the Flow emulator ${why}:\n${logTail(options.logFile)}`)),
-  );
+  await waitFor(child, `http://127.0.0.1:${ports.flowRest}/v1/blocks?height=sealed`);
   return child;
 }

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Failure } from "@countersign/build/fail.ts";
-import { type Child, logTail, type StartChild, startChild } from "./child.ts";
+import { type Child, type StartChild, startChild } from "./child.ts";
 import type { ProviderConfig } from "./identity-provider/config.ts";
 import { waitFor } from "./wait.ts";
 
@@ -128,8 +127,6 @@ export async function startIdentityProvider(options: {
     args: [join(import.meta.dirname, "identity-provider/main.ts"), configFile],
     logFile: options.logFile,
   });
-  await waitFor(child, `http://127.0.0.1:${options.port}/.well-known/openid-configuration`, (why) =>
-    Promise.reject(new Failure(`the identity provider ${why}:\n${logTail(options.logFile)}`)),
-  );
+  await waitFor(child, `http://127.0.0.1:${options.port}/.well-known/openid-configuration`);
   return child;
 }

@@ -1,8 +1,6 @@
 import { join } from "node:path";
-import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
 import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
-import { logTail } from "./child.ts";
 import { type EnvironmentInput, type ProgramName, processName, serviceEnvironment } from "./service-environment.ts";
 import { type Supervisor, TIERS } from "./supervisor.ts";
 import { waitFor } from "./wait.ts";
@@ -41,8 +39,6 @@ export async function startService(
     env: await environmentOf(name, replica, input, checkout),
     logFile: join(input.stateDir, "log", `${processName(name, replica)}.log`),
   });
-  await waitFor(child, `http://127.0.0.1:${input.replicas[replica]?.[`${name}Admin`]}/startupz`, (why) =>
-    Promise.reject(new Failure(`${child.name} ${why}; the end of ${child.logFile}:\n${logTail(child.logFile)}`)),
-  );
+  await waitFor(child, `http://127.0.0.1:${input.replicas[replica]?.[`${name}Admin`]}/startupz`);
   return child;
 }

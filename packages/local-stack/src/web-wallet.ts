@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Failure } from "@countersign/build/fail.ts";
-import { type Child, logTail, type StartChild } from "./child.ts";
+import type { Child, StartChild } from "./child.ts";
 import { waitFor } from "./wait.ts";
 
 /** The content of /config.json, which apps/wallet/src/config.ts reads. */
@@ -35,8 +34,6 @@ export async function startWebWallet(
     args: [join(import.meta.dirname, "web-wallet/main.ts"), configFile],
     logFile,
   });
-  await waitFor(child, `http://127.0.0.1:${config.port}/config.json`, (why) =>
-    Promise.reject(new Failure(`the wallet ${why}:\n${logTail(logFile)}`)),
-  );
+  await waitFor(child, `http://127.0.0.1:${config.port}/config.json`);
   return child;
 }
