@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { resolve } from "node:path";
+import { root } from "@countersign/build/paths.ts";
 import { bytesToHex } from "@countersign/keys";
 import { tlsFiles } from "@countersign/local-stack/certificates.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
@@ -21,8 +22,7 @@ export interface SigningUsers {
   close(): void;
 }
 
-const root = join(import.meta.dirname, "../..");
-const file = (path: string) => readFileSync(isAbsolute(path) ? path : join(root, path));
+const file = (path: string) => readFileSync(resolve(root, path));
 
 /**
  * Creates `count` users that sign one message of a person after the other. Users of the same person share its

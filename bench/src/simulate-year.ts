@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { services } from "@countersign/build/paths.ts";
+import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { openPostgres, type PoolOptions, sql } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
@@ -15,7 +15,7 @@ const DAY_MS = 24 * 3_600_000;
 const MONTHS = 12;
 const BEGIN = Date.UTC(2026, 0, 1);
 const monthAt = (month: number) => new Date(BEGIN + month * 28 * DAY_MS);
-export type Urls = Readonly<Record<(typeof services)[number], string>>;
+export type Urls = Readonly<Record<ServiceName, string>>;
 
 /** The rows of a table after the jobs of the fourth and of the last month, and its size in the end. */
 export interface TableSize {

@@ -1,4 +1,4 @@
-import { services } from "@countersign/build/paths.ts";
+import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { type Clock, unchanging } from "@countersign/core";
 import type { Postgres } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
@@ -29,7 +29,7 @@ const DAY_MS = 24 * 3_600_000;
 const CHAIN = "flow-mainnet";
 
 /** The databases of all services. */
-export type Databases = Readonly<Record<(typeof services)[number], Postgres>>;
+export type Databases = Readonly<Record<ServiceName, Postgres>>;
 
 /** Returns the same database, with the milliseconds of each statement given to `note`. */
 function timed(postgres: Postgres, note: (ms: number) => void): Postgres {

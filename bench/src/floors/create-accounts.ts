@@ -1,6 +1,3 @@
-import { createECDH, createPrivateKey } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import {
   createAccessApi,
   createAccountsArguments,
@@ -9,22 +6,14 @@ import {
   MAX_COMPUTATION,
 } from "@countersign/flow";
 import { withEnvelopeSignature } from "@countersign/flow/node";
-import { generateKeyPair } from "@countersign/keys/node";
+import { generateKeyPair, privateKeyOf } from "@countersign/keys/node";
+import { serviceAddress } from "@countersign/local-stack/emulator.ts";
+import { readTrimmed } from "@countersign/local-stack/secrets.ts";
+import { stateFiles } from "@countersign/local-stack/service-environment.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import type { Measured } from "../load.ts";
 
-const SERVICE_ADDRESS = "f8d6e0586b0a20c7";
 const BATCH = 10;
-
-function serviceKey(stateDir: string) {
-  const scalar = Buffer.from(readFileSync(join(stateDir, "keys", "flow-service.key"), "utf8").trim(), "hex");
-  const ecdh = createECDH("prime256v1");
-  ecdh.setPrivateKey(scalar);
-  const point = ecdh.getPublicKey();
-  const part = (bytes: Buffer) => bytes.toString("base64url");
-  const jwk = { kty: "EC", crv: "P-256", d: part(scalar), x: part(point.subarray(1, 33)), y: part(point.subarray(33)) };
-  return createPrivateKey({ format: "jwk", key: jwk });
-}
 
 /**
  * Measures the chain's own rate: the emulator's service account creates accounts with the same template, ten
@@ -32,8 +21,8 @@ function serviceKey(stateDir: string) {
  */
 export async function createAccountsInBatches(stack: Stack, count: number): Promise<Measured> {
   const access = createAccessApi({ baseUrl: stack.chains[0]!.accessNode });
-  const privateKey = serviceKey(stack.stateDir);
-  const key = await access.accountKey(SERVICE_ADDRESS, 0);
+  const privateKey = privateKeyOf(readTrimmed(stateFiles(stack.stateDir).flowServiceKey));
+  const key = await access.accountKey(serviceAddress, 0);
   const hash = key.hashAlgorithm === "SHA3_256" ? "sha3-256" : "sha256";
   const block = await access.latestSealedBlock();
   const batches = Math.ceil(count / BATCH);
@@ -43,17 +32,17 @@ export async function createAccountsInBatches(stack: Stack, count: number): Prom
       userKey: generateKeyPair().publicKey,
     }));
     const transaction: FlowTransaction = {
-      script: createAccountsScript(SERVICE_ADDRESS),
+      script: createAccountsScript(serviceAddress),
       arguments: createAccountsArguments(accounts),
       referenceBlockId: block.id,
       gasLimit: MAX_COMPUTATION,
-      proposalKey: { address: SERVICE_ADDRESS, keyId: 0, sequenceNumber: key.sequenceNumber + BigInt(i) },
-      payer: SERVICE_ADDRESS,
-      authorizers: [SERVICE_ADDRESS],
+      proposalKey: { address: serviceAddress, keyId: 0, sequenceNumber: key.sequenceNumber + BigInt(i) },
+      payer: serviceAddress,
+      authorizers: [serviceAddress],
       payloadSignatures: [],
       envelopeSignatures: [],
     };
-    return withEnvelopeSignature(transaction, { address: SERVICE_ADDRESS, keyId: 0, privateKey, hash });
+    return withEnvelopeSignature(transaction, { address: serviceAddress, keyId: 0, privateKey, hash });
   });
   const times: number[] = [];
   const started = performance.now();
