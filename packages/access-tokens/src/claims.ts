@@ -1,5 +1,5 @@
 import { AppError, isUuid } from "@countersign/core";
-import { isCanonicalPublicKey, type KeyAlgorithm } from "@countersign/keys";
+import { isCanonicalPublicKey, KEY_ALGORITHMS } from "@countersign/keys";
 import { z } from "zod";
 
 export const ACCESS_TOKEN_TYPE = "at+jwt";
@@ -12,9 +12,9 @@ const MAX_LIFETIME_S = 3_600;
 const uuid = z.string().refine(isUuid);
 const seconds = z.int().nonnegative();
 const key = z
-  .object({ alg: z.string(), key: z.string() })
-  .refine(({ alg, key: publicKey }) => isCanonicalPublicKey({ algorithm: alg, publicKey }))
-  .transform(({ alg, key: publicKey }) => ({ alg: alg as KeyAlgorithm, key: publicKey }));
+  .object({ alg: z.enum(KEY_ALGORITHMS), key: z.string() })
+  .transform(({ alg, key: publicKey }) => ({ algorithm: alg, publicKey }))
+  .refine(isCanonicalPublicKey);
 
 const claims = z
   .object({

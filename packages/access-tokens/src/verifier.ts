@@ -102,8 +102,8 @@ function tokenOf(claims: AccessTokenClaims): VerifiedToken {
     sessionId: claims.sid,
     appId: claims.client_id,
     scope: claims.scope,
-    deviceKey: { algorithm: claims.session_key.alg, publicKey: claims.session_key.key },
-    accountKey: { algorithm: claims.account_key.alg, publicKey: claims.account_key.key },
+    deviceKey: claims.session_key,
+    accountKey: claims.account_key,
     issuedAt: new Date(claims.iat * 1000),
     expiresAt: new Date(claims.exp * 1000),
   };
