@@ -41,7 +41,8 @@ export class PublicKeyError extends Error {
   override readonly name = "PublicKeyError";
 }
 
-const CURVES = { ES256: p256, ES256K: secp256k1 } as const;
+/** The curves of ECDSA. */
+export const CURVES = { ES256: p256, ES256K: secp256k1 } as const;
 
 /**
  * Returns whether 64 bytes x||y are a point of the curve (SEC 1, 3.2.2.1). Both curves have a prime order, so

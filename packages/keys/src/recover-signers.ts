@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
-import { p256 } from "@noble/curves/nist.js";
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { bytesToHex } from "./hex.ts";
+import { CURVES } from "./public-key.ts";
 import { parseSignature } from "./signature.ts";
 
-const CURVES = { ES256: p256, ES256K: secp256k1 } as const;
 /** A signature's point R has the x coordinate r or r + n, and either of two y (SEC 1, section 4.1.6). */
 const RECOVERY_BITS = [0, 1, 2, 3];
 

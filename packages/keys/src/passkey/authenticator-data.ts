@@ -1,4 +1,4 @@
-import { PasskeyError } from "./passkey-error.ts";
+import { refuse } from "./passkey-error.ts";
 
 /** The authenticator's statement in an assertion (WebAuthn level 3, section 6.1). */
 export interface AuthenticatorData {
@@ -18,10 +18,6 @@ const FIXED_BYTES = 37;
 const MAX_DEPTH = 8;
 
 const FLAGS = { userPresent: 0x01, userVerified: 0x04, eligible: 0x08, backedUp: 0x10, attested: 0x40, extended: 0x80 };
-
-function refuse(what: string): never {
-  throw new PasskeyError("malformed", what);
-}
 
 /** Returns where the CBOR item at `at` ends (RFC 8949, definite lengths as CTAP2 requires). */
 function cborEnd(bytes: Uint8Array, at: number, depth: number): number {

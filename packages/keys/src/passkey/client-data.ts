@@ -1,5 +1,5 @@
 import { decodeUtf8 } from "../utf8.ts";
-import { PasskeyError } from "./passkey-error.ts";
+import { refuse } from "./passkey-error.ts";
 
 /** The statement of the browser or system in an assertion (WebAuthn level 3, section 5.8.1). */
 export interface ClientData {
@@ -15,10 +15,6 @@ export interface ClientData {
 
 /** Browsers write some 200 bytes; longer data is rejected unread. */
 const MAX_CLIENT_DATA_BYTES = 2048;
-
-function refuse(what: string): never {
-  throw new PasskeyError("malformed", what);
-}
 
 /**
  * Returns the names of a JSON object's own members, each as often as it is written: JSON.parse keeps the last

@@ -28,3 +28,8 @@ export class PasskeyError extends Error {
     this.problem = problem;
   }
 }
+
+/** Throws that the bytes do not have their format. */
+export function refuse(what: string): never {
+  throw new PasskeyError("malformed", what);
+}
