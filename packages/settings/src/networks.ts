@@ -2,6 +2,7 @@ import type { Watched } from "@countersign/core";
 import { type Files, type ReadFile, readJsonFile, type WatchedFile } from "@countersign/runtime/config.ts";
 import { z } from "zod";
 
+const baseUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, ""));
 const cadenceAddress = z.string().regex(/^[0-9a-f]{16}$/, "must be 16 lower-case hex digits");
 
 const plainNetwork = z.strictObject({
@@ -15,12 +16,9 @@ const plainNetwork = z.strictObject({
   network: z.enum(["emulator", "testnet", "mainnet"]),
   evmChainId: z.int().positive(),
   /** Base URL of the Access API (REST). */
-  accessNode: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, "")),
+  accessNode: baseUrl,
   /** The same for clients, where `accessNode` is internal or contains a key. Default: `accessNode`. */
-  publicAccessNode: z
-    .url({ protocol: /^https?$/ })
-    .transform((url) => url.replace(/\/$/, ""))
-    .optional(),
+  publicAccessNode: baseUrl.optional(),
   evmContract: cadenceAddress,
   /**
    * The address of HybridCustody: parents are read from it. Without it, they are read from the links in
