@@ -1,5 +1,4 @@
-import { isDistributed } from "./distributed.ts";
-import type { Queries } from "./postgres.ts";
+import { isDistributed, type Queries } from "./postgres.ts";
 import type { Statement } from "./statement.ts";
 
 /** Deletes at most so many rows; returns how many it deleted. */

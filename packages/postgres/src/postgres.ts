@@ -1,9 +1,8 @@
 import type { Watched } from "@countersign/core";
 import pg from "pg";
-import { isDistributed } from "./distributed.ts";
 import { createPool, type PoolOptions } from "./pool.ts";
 import { adapterOn } from "./prisma-adapter.ts";
-import type { Statement } from "./statement.ts";
+import { type Statement, sql } from "./statement.ts";
 
 /** Runs statements: each in a transaction of its own, or all in the one that they belong to. */
 export interface Queries {
@@ -74,6 +73,13 @@ export function openPostgres(databaseUrl: string | Watched<string>, options: Poo
     }),
     close: () => pool.end(),
   };
+}
+
+/** Returns whether a database has several nodes. */
+export async function isDistributed({ query }: Queries): Promise<boolean> {
+  const [row] = await query<{ distributed: boolean }>(sql`
+    SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS distributed`);
+  return row!.distributed;
 }
 
 /** Returns a function that asks a database once whether it has several nodes. */
