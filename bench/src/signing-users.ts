@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { root } from "@countersign/build/paths.ts";
 import { bytesToHex } from "@countersign/keys";
-import { tlsFiles } from "@countersign/local-stack/certificates.ts";
+import { type TlsFiles, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import {
   type SignAnswer,
@@ -22,7 +22,12 @@ export interface SigningUsers {
   close(): void;
 }
 
-const file = (path: string) => readFileSync(resolve(root, path));
+/** Connects to the signer with this certificate; paths may begin at the root. */
+function signerAt(address: string, { ca, cert, key }: TlsFiles) {
+  const file = (path: string) => readFileSync(resolve(root, path));
+  const tls = { ca: file(ca), cert: file(cert), key: file(key) };
+  return createRpcClient(SigningService, { address, tls, serverName: "signer", deadlineMs: 5000 });
+}
 
 /**
  * Creates `count` users that sign one message of a person after the other. Users of the same person share its
@@ -86,12 +91,7 @@ export function bareUnary(
 /** Creates users that make unary calls as another backend does: with its certificate and the user's token. */
 export function overUnary(stack: Stack, people: readonly SigningPerson[], signer: Signer, count: number): SigningUsers {
   const { cert, key } = stack.tls.clients["demo-backend"]!;
-  const client = createRpcClient(SigningService, {
-    address: stack.processes.signer!.grpc!,
-    tls: { ca: file(stack.tls.ca), cert: file(cert), key: file(key) },
-    serverName: "signer",
-    deadlineMs: 5000,
-  });
+  const client = signerAt(stack.processes.signer!.grpc!, { ca: stack.tls.ca, cert, key });
   const sign = signer === "transaction" ? client.signTransaction : client.signPaymaster;
   const users = usersOf(people, signer, count, ({ token }, message) => () => {
     return sign({ message, chainName: "" }, { token });
@@ -110,13 +110,7 @@ export function overStream(
   signer: Signer,
   count: number,
 ): SigningUsers {
-  const { ca, cert, key } = tlsFiles(stack.stateDir, "gateway");
-  const client = createRpcClient(SigningService, {
-    address,
-    tls: { ca: file(ca), cert: file(cert), key: file(key) },
-    serverName: "signer",
-    deadlineMs: 5000,
-  });
+  const client = signerAt(address, tlsFiles(stack.stateDir, "gateway"));
   const stream = createCoalescer<SignRequest, SignAnswer>({
     open: (batches, signal) => client.signStream(messagesOf(batches), { signal }),
     bytesOf: ({ transaction, paymaster, accessToken }) =>
