@@ -281,26 +281,11 @@ export async function ensureTools(say: (line: string) => void): Promise<ToolPath
   return Object.fromEntries(Object.keys(tools).map((key, i) => [key, paths[i]])) as ToolPaths;
 }
 
-/** Finds or builds helm. */
-export async function ensureHelm(say: (line: string) => void): Promise<string> {
-  const [path] = await ensure([helm], say);
-  return path as string;
-}
+const one = (tool: Tool) => async (say: (line: string) => void) => (await ensure([tool], say))[0]!;
 
-/** Finds or builds promtool. */
-export async function ensurePromtool(say: (line: string) => void): Promise<string> {
-  const [path] = await ensure([promtool], say);
-  return path as string;
-}
-
-/** Finds or builds grpcurl. */
-export async function ensureGrpcurl(say: (line: string) => void): Promise<string> {
-  const [path] = await ensure([grpcurl], say);
-  return path as string;
-}
-
-/** Finds or builds Local KMS: a program that takes a directory for its keys and prints its address. */
-export async function ensureLocalKms(say: (line: string) => void): Promise<string> {
-  const [path] = await ensure([localKms], say);
-  return path as string;
-}
+/** Each finds or builds its tool, and returns the path. */
+export const ensureHelm = one(helm);
+export const ensurePromtool = one(promtool);
+export const ensureGrpcurl = one(grpcurl);
+/** Of a directory for its keys; it prints its address. */
+export const ensureLocalKms = one(localKms);
