@@ -14,9 +14,9 @@ export interface RpcServerOptions {
   logger: Logger;
   metrics: RpcMetrics;
   /** Milliseconds that a unary RPC may take; a caller's shorter deadline wins. Default 3000. */
-  deadlineMs?: number;
+  deadlineMs?: number | undefined;
   /** Other deadlines of single RPCs, by name ("auth.v1.SignUp/SignUp"). */
-  deadlines?: Readonly<Record<string, number>>;
+  deadlines?: Readonly<Record<string, number>> | undefined;
   /** Milliseconds for which a connection is used after a CA was removed. Default 60000. */
   moveMs?: number;
   /** Bytes of one message. Default 1 MiB. */

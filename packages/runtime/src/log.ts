@@ -1,8 +1,6 @@
 import { LOG_FIELDS, type Logger } from "@countersign/core";
 import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
 
-export type { Logger };
-
 const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9\-._~+/]+=*/gi;
 const JWT = /\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*(\.[A-Za-z0-9_-]*)?/g;
 // Without "/": the paths of a stack have scopes of packages, such as "node_modules/@grpc/grpc-js".

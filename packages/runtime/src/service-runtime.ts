@@ -210,8 +210,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
         "tokenVerifier" in verifying
           ? verifying.tokenVerifier
           : runtime.tokenVerifier(verifying.tokenState, verifying.tokens);
-      const limits = { ...(deadlines && { deadlines }), ...(deadlineMs !== undefined && { deadlineMs }) };
-      return createRpcServer({ name, tls, peers, tokenVerifier, logger, metrics, ...limits });
+      return createRpcServer({ name, tls, peers, tokenVerifier, logger, metrics, deadlines, deadlineMs });
     },
     async serve(server, tokenState) {
       onClose("rpc", () => server.stop(drainMs));

@@ -1,4 +1,5 @@
-import { createLogger, type Logger } from "../log.ts";
+import type { Logger } from "@countersign/core";
+import { createLogger } from "../log.ts";
 
 /** Creates a logger that keeps its lines. */
 export function memoryLogger(level = "debug"): {
