@@ -68,8 +68,8 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     env: options.env ?? process.env,
     stdio: ["ignore", log, log],
     detached: true,
-    ...(options.uid === undefined ? {} : { uid: options.uid }),
-    ...(options.gid === undefined ? {} : { gid: options.gid }),
+    uid: options.uid,
+    gid: options.gid,
   });
   closeSync(log);
   const { pid } = child;

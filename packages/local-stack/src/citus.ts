@@ -4,7 +4,7 @@ import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { distribute } from "@countersign/migrations/distribute.ts";
 import { executeSql } from "@countersign/migrations/execute-sql.ts";
 import type { StartChild } from "./child.ts";
-import { createDatabases, type DatabaseUrls, databaseUrls } from "./databases.ts";
+import { createDatabases, type DatabaseUrls, databaseUrls, onPort } from "./databases.ts";
 import { type Postgres, postgresHome, startPostgres } from "./postgres.ts";
 import { binariesIn, ownDirectory, type PostgresBinaries } from "./postgres-binaries.ts";
 
@@ -92,11 +92,7 @@ export async function startCitus(options: CitusOptions): Promise<Citus> {
   for (const node of nodes) await createDatabases(node);
   // One after the other: each copies the roles to the workers.
   for (const service of services) await joinNodes(nodes, ports, service);
-  const urlOn = (node: number, url: string) => {
-    const moved = new URL(url);
-    moved.port = String(ports[node]);
-    return moved.href;
-  };
+  const urlOn = (node: number, url: string) => onPort(url, ports[node]!);
   return { nodes, passwordFile, urlOn, adminUrl: coordinator.adminUrl, urlOf: coordinator.urlOf };
 }
 

@@ -23,6 +23,13 @@ export function databaseUrls(password: string, address: string): DatabaseUrls {
   };
 }
 
+/** Returns the connection string of the same database through what listens on this port. */
+export function onPort(url: string, port: number): string {
+  const moved = new URL(url);
+  moved.port = String(port);
+  return moved.href;
+}
+
 function rolePassword(secret: string, service: ServiceName): string {
   return createHmac("sha256", secret).update(service).digest("hex").slice(0, 40);
 }

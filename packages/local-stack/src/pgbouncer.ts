@@ -2,6 +2,7 @@ import { chownSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
 import { type Child, type StartChild, startChild } from "./child.ts";
+import { onPort } from "./databases.ts";
 import { postgresHome, waitForAnswer } from "./postgres.ts";
 import { findPostgres } from "./postgres-binaries.ts";
 
@@ -60,13 +61,6 @@ export async function startPgbouncer(options: PgbouncerOptions): Promise<Child> 
     ...user,
   });
   const [url] = Object.values(databases);
-  await waitForAnswer(child, pooledUrl(url!, port));
+  await waitForAnswer(child, onPort(url!, port));
   return child;
-}
-
-/** Returns the connection string of the same database through the PgBouncer on this port. */
-export function pooledUrl(url: string, port: number): string {
-  const pooled = new URL(url);
-  pooled.port = String(port);
-  return pooled.href;
 }

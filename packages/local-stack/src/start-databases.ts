@@ -3,8 +3,8 @@ import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { migrate } from "@countersign/migrations/migrate.ts";
 import type { StartChild } from "./child.ts";
 import { type Citus, distributeAll, NODES, startCitus } from "./citus.ts";
-import { createDatabases, type DatabaseUrls } from "./databases.ts";
-import { pooledUrl, startPgbouncer } from "./pgbouncer.ts";
+import { createDatabases, type DatabaseUrls, onPort } from "./databases.ts";
+import { startPgbouncer } from "./pgbouncer.ts";
 import { freePort, freePorts } from "./ports.ts";
 import { startPostgres } from "./postgres.ts";
 import type { Restarts } from "./restarts.ts";
@@ -76,5 +76,5 @@ export async function startPooler(
   const port = await freePort();
   const databases = Object.fromEntries(services.map((service) => [`countersign_${service}`, urlOf(service)]));
   await restarts.begin("pgbouncer", () => startPgbouncer({ binary, stateDir, port, databases, logFile, start }));
-  return (service) => pooledUrl(urlOf(service), port);
+  return (service) => onPort(urlOf(service), port);
 }

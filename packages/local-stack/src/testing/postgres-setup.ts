@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { pooledUrl, startPgbouncer } from "../pgbouncer.ts";
+import { onPort } from "../databases.ts";
+import { startPgbouncer } from "../pgbouncer.ts";
 import { freePort } from "../ports.ts";
 import { postgresHome, startPostgres } from "../postgres.ts";
 import "./provided.ts";
@@ -33,5 +34,5 @@ async function startPooler(binary: string, stateDir: string, adminUrl: string) {
   const port = await freePort();
   const logFile = join(stateDir, "pgbouncer.log");
   const child = await startPgbouncer({ binary, stateDir, port, databases: { "*": adminUrl }, logFile });
-  return { child, url: pooledUrl(adminUrl, port) };
+  return { child, url: onPort(adminUrl, port) };
 }
