@@ -9,8 +9,8 @@ import { DeviceType, UserKeyType } from "./resources.ts";
  */
 
 /** Accepts the same as `text`, but not "". */
-export const requiredText = (max = 256) =>
-  text(max)
+export const requiredText = (max = 256, tooLong?: string) =>
+  text(max, tooLong)
     .refine((value) => value !== "", "Too small: expected string to have >=1 characters")
     .meta({ minLength: 1 });
 
@@ -18,13 +18,10 @@ export const requiredText = (max = 256) =>
 export const optionalText = (max = 256) => text(max).default("");
 
 /** A public key as hex, in any of the accepted lengths; the gateway's `fromPublicKey` parses it. */
-export const PublicKeyInput = text(256, `Too long: a public key is ${PUBLIC_KEY_LENGTHS}`)
-  .refine((value) => value !== "", "Too small: expected string to have >=1 characters")
-  .meta({
-    minLength: 1,
-    description: `A public key: ${PUBLIC_KEY_LENGTHS}. Anything else is \`InvalidPublicKey\`.`,
-    examples: [EXAMPLE_PUBLIC_KEY],
-  });
+export const PublicKeyInput = requiredText(256, `Too long: a public key is ${PUBLIC_KEY_LENGTHS}`).meta({
+  description: `A public key: ${PUBLIC_KEY_LENGTHS}. Anything else is \`InvalidPublicKey\`.`,
+  examples: [EXAMPLE_PUBLIC_KEY],
+});
 
 export const LoginMethod = z.enum(["id_token_channel", "redirect_code_channel"]).meta({
   id: "LoginMethod",
@@ -81,6 +78,7 @@ export const OptionalLoginOnChain = OptionalLogin.extend({ chainName: ChainNameI
 
 /** The members of a device by which it describes itself. */
 const attributes = {
+  sdkVersion: text().meta({ description: "The version of the client library.", examples: ["0.1.0"] }),
   pushToken: text(4_096).meta({ description: "The push registration.", examples: ["push-registration"] }),
   name: text().meta({ description: "The name that the person sees.", examples: ["Ada's phone"] }),
   osName: text().meta({ description: "The operating system.", examples: ["Android"] }),
@@ -88,7 +86,6 @@ const attributes = {
   deviceManufacturer: text().meta({ description: "The maker of the device.", examples: ["Google"] }),
   deviceModel: text().meta({ description: "The model of the device.", examples: ["Pixel 9"] }),
   lang: text().meta({ description: "The language of the device (BCP 47).", examples: ["en-GB"] }),
-  sdkVersion: text().meta({ description: "The version of the client library.", examples: ["0.1.0"] }),
 };
 
 /** The description that a device gives of itself when its key is registered. */
@@ -150,18 +147,13 @@ export const attestation = {
 /** The changes of a device; absent members stay as they are. */
 export const DeviceChange = z
   .object({
-    id: text()
-      .meta({ description: "May only repeat the device's own id.", examples: ["019a0000-0000-7000-8000-000000000001"] })
-      .optional(),
-    sdkVersion: attributes.sdkVersion.optional(),
-    pushToken: attributes.pushToken.optional(),
-    name: attributes.name.optional(),
-    osName: attributes.osName.optional(),
-    osVersion: attributes.osVersion.optional(),
-    deviceManufacturer: attributes.deviceManufacturer.optional(),
-    deviceModel: attributes.deviceModel.optional(),
-    lang: attributes.lang.optional(),
+    id: text().meta({
+      description: "May only repeat the device's own id.",
+      examples: ["019a0000-0000-7000-8000-000000000001"],
+    }),
+    ...attributes,
   })
+  .partial()
   .meta({ id: "DeviceChange", description: "The changes of a device; absent members stay as they are." });
 
 export type Login = z.input<typeof Login>;
