@@ -283,9 +283,11 @@ export async function ensureTools(say: (line: string) => void): Promise<ToolPath
 
 const one = (tool: Tool) => async (say: (line: string) => void) => (await ensure([tool], say))[0]!;
 
-/** Each finds or builds its tool, and returns the path. */
+/**
+ * Each finds or builds its tool, and returns the path. Local KMS takes a directory for its keys and prints its
+ * address.
+ */
 export const ensureHelm = one(helm);
 export const ensurePromtool = one(promtool);
 export const ensureGrpcurl = one(grpcurl);
-/** Of a directory for its keys; it prints its address. */
 export const ensureLocalKms = one(localKms);
