@@ -272,6 +272,16 @@ describe("the client's address", () => {
     expect(await addressOf("203.0.113.9, 198.51.100.7")).toBe("198.51.100.7");
   });
 
+  it.each([
+    ["203.0.113.9, 198.51.100.7:4711", "198.51.100.7"],
+    ["198.51.100.7:4711, 127.0.0.1:4712", "198.51.100.7"],
+    ["[2001:db8::1]:4711", "2001:db8::1"],
+    ["[2001:db8::1], 127.0.0.1", "2001:db8::1"],
+    ["2001:db8::1", "2001:db8::1"],
+  ])("comes without the port that a proxy adds: %s", async (forwarded, address) => {
+    expect(await addressOf(forwarded)).toBe(address);
+  });
+
   it("is the connection's where no proxy is trusted", async () => {
     const plain = await startTestGateway();
     await plain.send("GET", "/account/v1/me", { token: "full", headers: { "x-forwarded-for": "203.0.113.9" } });

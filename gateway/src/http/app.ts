@@ -123,6 +123,9 @@ const EVERY_ANSWER = Object.entries({
   "X-Frame-Options": "DENY",
 });
 
+/** An address with the port that some proxies add (`203.0.113.7:4711`, `[2001:db8::1]:4711`). */
+const PORT = /\[([\da-f:.]+)\](?::\d+)?|(\.\d+):\d+/gi;
+
 /**
  * Identifies a request and sets the headers of every answer. Logs and counts the request when its answer is
  * sent, or its client is gone.
@@ -130,6 +133,8 @@ const EVERY_ANSWER = Object.entries({
 function receive({ logger, observe }: Pick<AppParts, "logger" | "observe">): RequestHandler {
   return ({ method, headers }, response, next) => {
     const started = performance.now();
+    const forwarded = headers["x-forwarded-for"];
+    if (forwarded !== undefined) headers["x-forwarded-for"] = String(forwarded).replace(PORT, "$1$2");
     const { requestId, trace, span } = identifyRequest(headers);
     Object.assign(response.locals, { requestId, trace });
     response.setHeader("X-Request-Id", requestId);
