@@ -1,4 +1,5 @@
 import {
+  ConfigError,
   dialAddress,
   type Env,
   listenAddress,
@@ -58,6 +59,10 @@ const schema = serviceEnv.extend({
 /** Returns auth's settings; secrets are separate. Errors: ConfigError. */
 export function loadConfig(env: Env, files = readOnce) {
   const settings = loadEnv(schema, env, { prefix: "AUTH_" });
+  const isProduction = env.NODE_ENV === "production";
+  const requireLoginToken = settings.AUTH_REQUIRE_LOGIN_TOKEN === "true";
+  if (isProduction && !requireLoginToken)
+    throw new ConfigError(["AUTH_REQUIRE_LOGIN_TOKEN: false is for development, never for production"]);
   const scaled = (limit: number) => ({
     perMinute: Math.max(1, Math.round(limit * settings.AUTH_LIMIT_SCALE)),
     wideFactor: settings.AUTH_LIMIT_IPV6_48_FACTOR,
@@ -70,7 +75,7 @@ export function loadConfig(env: Env, files = readOnce) {
     attestation: watchAttestation(files, {
       path: settings.AUTH_ATTESTATION_FILE,
       providersPath: settings.AUTH_PROVIDERS_FILE,
-      isProduction: env.NODE_ENV === "production",
+      isProduction,
     }),
     tokenKeyPeriodMs: settings.AUTH_TOKEN_KEY_PERIOD_DAYS * DAY_MS,
     unfreezeTimeLocks: {
@@ -78,7 +83,7 @@ export function loadConfig(env: Env, files = readOnce) {
       recoveryMs: settings.AUTH_TIME_LOCK_RECOVERY_UNFREEZE_SECONDS * 1000,
     },
     twoPersons: settings.AUTH_ADMIN_TWO_PERSONS === "true",
-    requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",
+    requireLoginToken,
     limits: {
       signUp: scaled(settings.AUTH_LIMIT_SIGN_UP_PER_MINUTE),
       challenge: scaled(settings.AUTH_LIMIT_CHALLENGE_PER_MINUTE),
