@@ -124,6 +124,7 @@ describe("a challenge succeeds once", () => {
       "SELECT extract(epoch FROM expires_at - now())::float AS left FROM challenge WHERE data = ANY($1)",
       [all],
     );
+    expect(rows).toHaveLength(10);
     for (const { left } of rows) expect(left).toBeGreaterThan(280);
     for (const { left } of rows) expect(left).toBeLessThanOrEqual(300);
   });

@@ -42,6 +42,7 @@ describe("the signer's key material", () => {
 
   it("is in no file of another party: certificates, NATS, networks, checkpoints", () => {
     const others = filesBelow(stack.stateDir).filter((file) => !file.includes("/postgres") && file !== passphraseFile);
+    expect(others).not.toHaveLength(0);
     for (const file of others) expect(found(readFileSync(file, "latin1")), file).toBe(0);
   });
 

@@ -85,6 +85,7 @@ describe("ID tokens", () => {
     const answer = await send({ method: "POST", path: "/auth/v1/signup", body });
     expect(answer.status, answer.text).toBe(200);
     remember(answer.body);
+    expect(answer.body.account.addresses).not.toHaveLength(0);
     for (const { profileImageUrl } of answer.body.account.addresses) expect(profileImageUrl).toBe("");
     expect(read(answer.body.credentials.accessToken).claims).not.toHaveProperty("auth_time");
   });
