@@ -4,6 +4,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { type Postgres, type Queries, sql } from "@countersign/postgres";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Creation } from "../domain/creations/creation.ts";
+import type { SignedCreation } from "../domain/ports.ts";
 import { postgres, prisma } from "../testing/store-fixture.ts";
 import { postgresChainReadings } from "./chain-readings.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
@@ -18,6 +19,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await prisma.proposalKey.updateMany({ data: { creationId: null, nextSequenceNumber: null } });
   await prisma.deployment.deleteMany();
+  await prisma.creation.deleteMany();
 });
 
 const accounts = () => postgresAccountStore(prisma, postgres);
@@ -28,8 +30,8 @@ const newDeployment = () => ({
   userKey: generateKeyPair().publicKey,
   profileImageUrl: "",
 });
-const queue = (count: number) =>
-  Promise.all(Array.from({ length: count }, () => accounts().queue(newDeployment(), clock.now())));
+const queue = (count: number, at = clock.now()) =>
+  Promise.all(Array.from({ length: count }, () => accounts().queue(newDeployment(), at)));
 const lease = (owner = uuidv4(), now = clock.now()) => ({ owner, now, until: new Date(now.getTime() + 15_000) });
 const stateOf = async (accountId: string) => (await accounts().find(accountId, chainName))?.deployment?.state;
 
@@ -81,6 +83,34 @@ describe("deployments", () => {
     }
   });
 
+  it("cancelled while they are being assigned are left out; those of another chain stay as they are", async () => {
+    const whileAssigning = (cancelled: ReturnType<typeof newDeployment>) => {
+      const withCancellation = (tx: Queries): Queries => ({
+        ...tx,
+        async execute(statement) {
+          if (statement.text.includes("INSERT INTO creation")) await accounts().cancel(cancelled, clock.now());
+          return tx.execute(statement);
+        },
+      });
+      const transaction: Postgres["transaction"] = (work) => postgres.transaction((tx) => work(withCancellation(tx)));
+      return postgresCreationStore({ ...postgres, transaction }, { transactionUrl: () => "" });
+    };
+    const [kept, left] = [newDeployment(), newDeployment()];
+    const elsewhere = { ...kept, chainName: "flow-other" };
+    for (const each of [left, kept, elsewhere]) await accounts().queue(each, clock.now());
+    const { id, accountIds } = (await whileAssigning(left).assign(chainName, lease()))!;
+    expect(accountIds).toEqual([kept.accountId]);
+    expect(await prisma.creation.findUnique({ where: { id } })).toMatchObject({ accountIds });
+    expect(await stateOf(left.accountId)).toBe("cancelled");
+    const ofOther = await accounts().find(kept.accountId, "flow-other");
+    expect(ofOther?.deployment?.state).toBe("queued");
+
+    const only = newDeployment();
+    await accounts().queue(only, clock.now());
+    expect(await whileAssigning(only).assign(chainName, lease())).toBeUndefined();
+    expect(await prisma.proposalKey.count({ where: { creationId: { not: null } } })).toBe(1);
+  });
+
   it("that wait, and creations under way, are counted by state with the age of the oldest", async () => {
     const { openSagas, watchedHeight } = postgresChainReadings(postgres);
     const open = async () => {
@@ -99,8 +129,6 @@ describe("deployments", () => {
     expect(states["creation assigned"]).toEqual([1, expect.closeTo(30, -1)]);
     expect((await openSagas("flow-other")).every(({ count }) => count === 0)).toBe(true);
     expect(await watchedHeight("flow-other")).toBeUndefined();
-    await prisma.deployment.deleteMany();
-    await prisma.creation.deleteMany();
   });
 
   it("are found together, each with the chain that was asked for", async () => {
@@ -208,9 +236,66 @@ describe("creations", () => {
     return { creation: (await creations().assign(chainName, lease(owner)))!, owner };
   };
 
+  const someSigned = (keyId: number): SignedCreation => ({
+    transaction: {
+      script: "s",
+      arguments: [],
+      referenceBlockId: "ab".repeat(32),
+      gasLimit: 9999n,
+      proposalKey: { address: "e03daebed8ca0615", keyId, sequenceNumber: 7n },
+      payer: "e03daebed8ca0615",
+      authorizers: ["e03daebed8ca0615"],
+      payloadSignatures: [],
+      envelopeSignatures: [],
+    },
+    transactionId: "t1",
+    sequenceNumber: 7n,
+    referenceHeight: 9n,
+    serverKeys: ["a", "b"],
+    serverKeyVersion: 2,
+  });
+
+  it("propose with a free key of their own chain that is not rotated out", async () => {
+    await ensureProposalKeys(prisma, "flow-other", 5);
+    const { creation } = await assigned(1);
+    expect(creation.keyIndex).toBe(0);
+    await queue(1);
+    const from = (first: number) =>
+      postgresCreationStore(postgres, { transactionUrl: () => "", firstKeyId: () => first }).assign(chainName, lease());
+    expect(await from(4)).toBeUndefined();
+    expect(await from(2)).toMatchObject({ chainName, keyIndex: 2 });
+  });
+
+  it("end once, sealed or failed, and change no other one", async () => {
+    const [one, other] = [await assigned(1), await assigned(1)];
+    const { id, accountIds, keyIndex } = one.creation;
+    const [accountId] = accountIds;
+    const created = [{ accountId: accountId!, address: "00000000000000b0", evmAddress: "0xb0", serverKeyIndex: 0 }];
+    const seal = () => creations().sealed(id, one.owner, created, { evmChainId: 646, now: clock.now() });
+    expect(await seal()).toBe(false);
+    expect(await creations().replace(id, one.owner)).toBe(false);
+    expect(await creations().signed(id, uuidv4(), someSigned(keyIndex))).toBe(false);
+    expect(await creations().signed(id, one.owner, someSigned(keyIndex))).toBe(true);
+    expect(await creations().replace(id, uuidv4())).toBe(false);
+    const ends = await Promise.all([seal(), creations().failed(id, one.owner, { failed: true }, "")]);
+    expect(ends.toSorted()).toEqual([false, true]);
+    expect(await stateOf(accountId!)).toBe(ends[0] ? "deployed" : "failed");
+
+    const [otherAccount] = other.creation.accountIds;
+    expect(await stateOf(otherAccount!)).toBe("assigned");
+    const row = await prisma.creation.findUnique({ where: { id: other.creation.id } });
+    expect(row).toMatchObject({ state: "assigned", leaseOwner: other.owner });
+    const busy = await prisma.proposalKey.findMany({ where: { creationId: { not: null } } });
+    expect(busy).toMatchObject([{ creationId: other.creation.id }]);
+    expect(await creations().signed(other.creation.id, other.owner, someSigned(1))).toBe(true);
+    expect(await creations().failed(other.creation.id, other.owner, { requeueWithLimit: 10 }, "used")).toBe(true);
+    expect(await stateOf(otherAccount!)).toBe("queued");
+  });
+
   it("are taken over when the lease has lapsed, by one, and the old owner can do nothing more", async () => {
-    await prisma.creation.updateMany({ data: { state: "failed" } });
     const { creation, owner } = await assigned(3);
+    const elsewhere = { ...newDeployment(), accountId: creation.accountIds[0]!, chainName: "flow-other" };
+    await accounts().queue(elsewhere, clock.now());
     expect(await creations().takeOver(lease())).toBeUndefined();
     const later = new Date(clock.now().getTime() + 16_000);
     const heir = uuidv4();
@@ -218,16 +303,31 @@ describe("creations", () => {
       creations().takeOver(lease(heir, later)),
       creations().takeOver(lease(heir, later)),
     ]);
-    expect(taken.filter((each) => each?.id === creation.id)).toHaveLength(1);
+    expect(taken.filter((each) => each !== undefined)).toMatchObject([
+      { id: creation.id, userKeys: creation.userKeys },
+    ]);
     expect(await creations().moveLeaseEnd(creation.id, lease(owner))).toBe(false);
     expect(await creations().failed(creation.id, owner, { failed: true }, "")).toBe(false);
     expect(await creations().sealed(creation.id, owner, [], { evmChainId: 646, now: clock.now() })).toBe(false);
     expect(await stateOf(creation.accountIds[0]!)).toBe("assigned");
+
+    const end = { failed: true } as const;
+    const ending: Postgres = {
+      ...postgres,
+      async query(statement) {
+        const rows = await postgres.query<never>(statement);
+        if (statement.text.includes("SELECT id FROM creation")) await creations().failed(creation.id, heir, end, "");
+        return rows;
+      },
+    };
+    const lapsed = new Date(later.getTime() + 16_000);
+    expect(
+      await postgresCreationStore(ending, { transactionUrl: () => "" }).takeOver(lease(heir, lapsed)),
+    ).toBeUndefined();
+    expect(await stateOf(creation.accountIds[0]!)).toBe("failed");
   });
 
   it("are taken over in turn: those that fail each time, another chain's for example, hold up none", async () => {
-    await prisma.creation.deleteMany();
-    await prisma.proposalKey.updateMany({ data: { creationId: null } });
     const owner = uuidv4();
     await prisma.creation.createMany({
       data: Array.from({ length: 8 }, (_, keyIndex) => ({
@@ -240,7 +340,8 @@ describe("creations", () => {
     const younger = (await creations().assign(chainName, { ...lease(owner), now: later(1), until: later(1) }))!;
     await prisma.creation.update({ where: { id: younger.id }, data: { createdAt: later(1) } });
     const taken = new Set<string>();
-    for (let second = 2; second < 12; second++) {
+    // Of the four that wait longest each turn takes a random one.
+    for (let second = 2; second < 60 && !taken.has(younger.id); second++) {
       for (let left = 2; left > 0; left--) {
         const { id } = (await creations().takeOver(lease(owner, later(second))))!;
         await creations().moveLeaseEnd(id, { owner, now: later(second), until: later(second + 0.9) });
@@ -248,16 +349,18 @@ describe("creations", () => {
       }
     }
     expect(taken).toContain(younger.id);
-    await prisma.creation.deleteMany();
   });
 
   it("halves of a failed batch are not joined by others, and one that fails alone is asked for again", async () => {
-    const { creation, owner } = await assigned(4);
+    const { creation, owner } = await assigned(3);
     expect(await creations().failed(creation.id, owner, { requeueWithLimit: 2 }, "bad key")).toBe(true);
-    await queue(3);
-    const sizes: number[] = [];
-    for (let i = 0; i < 3; i++) sizes.push((await creations().assign(chainName, lease()))!.accountIds.length);
-    expect(sizes).toEqual([2, 2, 3]);
+    await queue(3, new Date(clock.now().getTime() - 1_000));
+    const next = async () => (await creations().assign(chainName, lease(owner)))!;
+    const halves = [await next(), await next()];
+    expect(halves.map(({ accountIds }) => accountIds.length)).toEqual([2, 1]);
+    // Another reason, which is not the batch's, does not join them again.
+    expect(await creations().failed(halves[1]!.id, owner, { requeueWithLimit: 10 }, "number used")).toBe(true);
+    expect([(await next()).accountIds.length, (await next()).accountIds.length]).toEqual([1, 3]);
 
     const alone = await assigned(1);
     const [accountId] = alone.creation.accountIds;
@@ -275,29 +378,12 @@ describe("creations", () => {
 
   it("once signed keep bytes and sequence number; sealed give addresses, events and the key back", async () => {
     const { creation, owner } = await assigned(2);
-    const transaction = {
-      script: "s",
-      arguments: [],
-      referenceBlockId: "ab".repeat(32),
-      gasLimit: 9999n,
-      proposalKey: { address: "e03daebed8ca0615", keyId: creation.keyIndex, sequenceNumber: 7n },
-      payer: "e03daebed8ca0615",
-      authorizers: ["e03daebed8ca0615"],
-      payloadSignatures: [],
-      envelopeSignatures: [],
-    };
-    const signed = {
-      transaction,
-      transactionId: "t1",
-      sequenceNumber: 7n,
-      referenceHeight: 9n,
-      serverKeys: ["a", "b"],
-      serverKeyVersion: 2,
-    };
+    const signed = someSigned(creation.keyIndex);
+    const elsewhere = { ...newDeployment(), accountId: creation.accountIds[0]!, chainName: "flow-other" };
+    await accounts().queue(elsewhere, clock.now());
     expect(await creations().signed(creation.id, owner, signed)).toBe(true);
     expect(await creations().signed(creation.id, owner, signed)).toBe(false);
     const later = new Date(clock.now().getTime() + 60_000);
-    await prisma.creation.updateMany({ where: { id: { not: creation.id } }, data: { state: "failed" } });
     const heir = uuidv4();
     expect(await creations().takeOver(lease(heir, later))).toMatchObject({ state: "signed", ...signed });
 
@@ -315,6 +401,7 @@ describe("creations", () => {
     expect(found).toMatchObject({ deployment: { state: "deployed", transactionId: "t1" } });
     expect(found?.account.addresses.map(({ chainType }) => chainType)).toEqual(["cadence", "evm"]);
     expect(await prisma.outbox.count({ where: { subject: `cs.v1.account.${accountId}.account-deployed` } })).toBe(1);
+    expect((await accounts().find(accountId!, "flow-other"))?.deployment?.state).toBe("queued");
     expect(await prisma.proposalKey.count({ where: { creationId: creation.id } })).toBe(0);
 
     const next = await assigned(1);
