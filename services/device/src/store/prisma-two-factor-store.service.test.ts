@@ -2,8 +2,9 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { AccountRequests } from "../domain/two-factor/ports.ts";
 import type { TwoFactor } from "../domain/two-factor/two-factor.ts";
-import { ATTEMPT_TIMEOUT_MS } from "../domain/two-factor/two-factor-state.ts";
+import { ATTEMPT_TIMEOUT_MS, type Guard, guardHolds } from "../domain/two-factor/two-factor-state.ts";
 import { postgres, prisma } from "../testing/store-fixture.ts";
 import { playTwoFactor } from "../testing/two-factor-model.ts";
 import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
@@ -74,6 +75,66 @@ describe("requests for approval in Postgres", () => {
     expect(await pendingUntil(expiresAt)).toEqual([expiresAt]);
   });
 
+  it("lists, and counts rejections by devices after a time, of the account alone; remembers the last reopening", async () => {
+    const inAccount = <T>(work: (requests: AccountRequests) => Promise<T>) =>
+      world.requests.withAccount(accountId, work);
+    const now = world.clock.now();
+    const before = new Date(now.getTime() - 1);
+    const open = async (account: string) => (await world.open(world.enrollmentRequest(account))).request;
+    const other = await open(v7());
+    await world.reject({ ...of(other.id), session: { ...old.session, accountId: other.accountId } });
+    await world.reject({ ...of((await open(accountId)).id), inRecovery: true });
+    expect(await inAccount((requests) => requests.countRejectedAfter(before))).toBe(0);
+    await world.reject(of());
+    expect(await inAccount((requests) => requests.countRejectedAfter(before))).toBe(1);
+    expect(await inAccount((requests) => requests.countRejectedAfter(now))).toBe(0);
+
+    const pending = await open(accountId);
+    const listed = async (status?: "pending" | "rejected", limit = 9) =>
+      (await world.requests.list(accountId, { status, limit })).map(({ id }) => id);
+    expect(await listed("pending")).toEqual([pending.id]);
+    expect([await listed(), await listed(undefined, 2), await listed("rejected")].map(({ length }) => length)).toEqual([
+      3, 2, 2,
+    ]);
+
+    await world.requests.withAccount(other.accountId, (requests) => requests.reopen(before));
+    expect(await inAccount((requests) => requests.reopenedAt())).toBeNull();
+    for (const time of [before, now]) await inAccount((requests) => requests.reopen(time));
+    expect(await inAccount((requests) => requests.reopenedAt())).toEqual(now);
+  });
+
+  it("takes a step where its guard holds in memory, and nowhere else", async () => {
+    const [attemptId, now] = [v7(), world.clock.now()];
+    const rows = [
+      { status: "pending" },
+      { status: "pending", attemptId },
+      { status: "approved", attemptId },
+      { status: "approved", sealedAt: now },
+      { status: "approved", attemptId, sealedAt: now },
+    ];
+    const conditions: Omit<Guard, "status">[] = [
+      {},
+      ...[attemptId, v7(), null].map((each) => ({ attemptId: each })),
+      ...[asked.messageId, v7()].map((messageId) => ({ messageId })),
+      ...[true, false].map((sealed) => ({ sealed })),
+      ...[-1, 0].flatMap((ms) => {
+        const time = new Date(asked.expiresAt.getTime() + ms);
+        return [{ liveAt: time }, { dueBy: time }];
+      }),
+    ];
+    for (const data of rows) {
+      await prisma.twoFactor.update({ where: { id: asked.id }, data: { attemptId: null, sealedAt: null, ...data } });
+      const before = await row();
+      for (const condition of conditions)
+        for (const status of ["pending", "approved"] as const) {
+          const when = { status, ...condition };
+          const context = { occurredAt: now, requestId: "" };
+          const taken = await world.requests.take(asked.id, { when, set: { wrongApprovals: 0 } }, context);
+          expect([when, taken]).toEqual([when, guardHolds(before, when) ? before : undefined]);
+        }
+    }
+  });
+
   it("opens none with one key of another one that is open or enrolled, also at once", async () => {
     const { publicKey } = generateKeyPair();
     const userKey = {
@@ -95,8 +156,10 @@ describe("requests for approval in Postgres", () => {
         await expect(claim(userKey)).rejects.toMatchObject(refused("KeyAlreadyRegistered"));
     };
     await refuseAll();
-    // The same device on two networks.
-    await expect(claim(userKey)).resolves.toBeDefined();
+    // The same device on two networks, and keys that another account has asked for.
+    const second = (await claim(userKey)).request;
+    await world.reject(of(second.id));
+    await expect(world.open(world.enrollmentRequest(v7(), { userKey: claiming[0] }))).resolves.toBeDefined();
     await world.sign(old, asked.id, asked.message);
     await refuseAll();
     world.chain.decide("sealed");
