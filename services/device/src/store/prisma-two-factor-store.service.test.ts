@@ -103,6 +103,38 @@ describe("requests for approval in Postgres", () => {
     expect(await inAccount((requests) => requests.reopenedAt())).toEqual(now);
   });
 
+  it("counts wrong approvals of a request up to the limit, and of no other one", async () => {
+    const other = (await world.open(world.enrollmentRequest(accountId))).request;
+    const counted = await Promise.all([1, 2, 3].map(() => world.requests.countWrongApproval(asked.id, 2)));
+    expect(counted.toSorted()).toEqual([false, true, true]);
+    expect(await row()).toMatchObject({ wrongApprovals: 2 });
+    expect(await world.requests.find(accountId, other.id)).toMatchObject({ wrongApprovals: 0 });
+  });
+
+  it("finds the pending ones that are over, without those whose approval is under way, the oldest first", async () => {
+    const due = async (time: Date, limit = 9) => {
+      const found = await world.requests.due(time, limit);
+      return found.filter((each) => each.accountId === accountId).map(({ id }) => id);
+    };
+    world.clock.advance(1);
+    const [later, rejected, unconfirmed] = await Promise.all(
+      [1, 2, 3].map(async () => (await world.open(world.enrollmentRequest(accountId))).request),
+    );
+    await world.reject(of(rejected!.id));
+    world.chain.submission = "lost";
+    await expect(world.sign(old, unconfirmed!.id, unconfirmed!.message)).rejects.toMatchObject(refused("Unavailable"));
+    await prisma.twoFactor.deleteMany({ where: { accountId: { not: accountId } } });
+    expect(await due(new Date(asked.expiresAt.getTime() - 1))).toEqual([]);
+    expect(await due(asked.expiresAt)).toEqual([asked.id]);
+    expect(await due(later!.expiresAt)).toEqual([asked.id, later!.id]);
+    expect(await due(later!.expiresAt, 1)).toEqual([asked.id]);
+    await prisma.twoFactor.update({ where: { id: unconfirmed!.id }, data: { status: "failed" } });
+    await world.requests.forget(new Date(asked.expiresAt.getTime() + 1_000));
+    expect(await world.requests.find(accountId, asked.id)).toBeDefined();
+    expect(await world.requests.find(accountId, unconfirmed!.id)).toBeDefined();
+    expect(await world.requests.find(accountId, rejected!.id)).toBeUndefined();
+  });
+
   it("takes a step where its guard holds in memory, and nowhere else", async () => {
     const [attemptId, now] = [v7(), world.clock.now()];
     const rows = [
