@@ -129,6 +129,8 @@ describe("requests for approval in Postgres", () => {
     expect(await due(later!.expiresAt)).toEqual([asked.id, later!.id]);
     expect(await due(later!.expiresAt, 1)).toEqual([asked.id]);
     await prisma.twoFactor.update({ where: { id: unconfirmed!.id }, data: { status: "failed" } });
+    await world.requests.forget(rejected!.expiresAt);
+    expect(await world.requests.find(accountId, rejected!.id)).toBeDefined();
     await world.requests.forget(new Date(asked.expiresAt.getTime() + 1_000));
     expect(await world.requests.find(accountId, asked.id)).toBeDefined();
     expect(await world.requests.find(accountId, unconfirmed!.id)).toBeDefined();
@@ -191,7 +193,7 @@ describe("requests for approval in Postgres", () => {
     // The same device on two networks, and keys that another account has asked for.
     const second = (await claim(userKey)).request;
     await world.reject(of(second.id));
-    await expect(world.open(world.enrollmentRequest(v7(), { userKey: claiming[0] }))).resolves.toBeDefined();
+    await expect(world.open(world.enrollmentRequest(v7(), { userKey: claiming[0]! }))).resolves.toBeDefined();
     await world.sign(old, asked.id, asked.message);
     await refuseAll();
     world.chain.decide("sealed");
@@ -216,6 +218,7 @@ describe("requests for approval in Postgres", () => {
     }
     expect(new Set(names).size).toBe(5);
     for (const name of names) expect((await world.get(of(name))).request.id).toBe(asked.id);
+    await world.open(world.enrollmentRequest(accountId));
     const earlier = await world.requests.earlierMessages(await row(), 2);
     expect(earlier.map(({ messageId }) => messageId)).toEqual([names[3], names[2]]);
     expect(Buffer.from(await world.requests.firstMessage(asked.id))).toEqual(Buffer.from(asked.message));
