@@ -38,8 +38,11 @@ describe("keys in Postgres", () => {
     const event = { type: "key-registered" as const, registration: other, occurredAt: clock.now(), requestId };
     expect(await store.insertFirst(event)).toBe(false);
     // Of a version before the lock, or restored without it.
-    await prisma.accountLock.deleteMany({ where: { accountId } });
-    expect(await store.insertFirst(event)).toBe(false);
+    const onSeveralNodes = postgresKeyStore(prisma, { ...postgres, isDistributed: async () => true });
+    for (const each of [store, onSeveralNodes]) {
+      await prisma.accountLock.deleteMany({ where: { accountId } });
+      expect(await each.insertFirst(event)).toBe(false);
+    }
     expect(await store.list(accountId, { includeRevoked: true })).toEqual([registration]);
     expect(await prisma.outbox.count({ where: { accountId } })).toBe(1);
   });
@@ -109,6 +112,8 @@ describe("keys in Postgres", () => {
 
   it("keeps the limit of twenty among 25 registrations at once", async () => {
     const { register, store } = commands();
+    // Has a statement of its own: those that come meanwhile share the next one.
+    void register(someKey());
     const keys = Array.from({ length: 25 }, (_, index) => register(someKey({ accountId, keyIndex: index + 1 })));
     const refused = (await Promise.allSettled(keys)).filter((result) => result.status === "rejected");
     expect(refused).toHaveLength(5);
@@ -116,8 +121,8 @@ describe("keys in Postgres", () => {
     expect(await store.list(accountId, { includeRevoked: true })).toHaveLength(20);
   });
 
-  it("finds by either key, of that account and chain alone", async () => {
-    const { register, find } = commands();
+  it("finds by either key, of that account and chain alone, also of accounts that are asked about together", async () => {
+    const { register, find, store } = commands();
     const command = someKey({ accountId });
     const { chainName, accountKey, deviceKey } = command;
     const registration = await register(command);
@@ -127,8 +132,17 @@ describe("keys in Postgres", () => {
       { accountId: v7(), chainName, publicKey: accountKey },
       { accountId, chainName: "flow-testnet", publicKey: accountKey },
       { accountId, chainName, publicKey: { ...accountKey, algorithm: "ES256K" as const } },
+      { accountId, chainName, publicKey: { ...deviceKey, algorithm: "ES256K" as const } },
     ]) {
       await expect(find(query)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+      expect(await store.findByKey(query.accountId, query.chainName, query.publicKey)).toEqual([]);
+    }
+    await register(someKey({ accountId, keyIndex: 2 }));
+    const other = await register(someKey());
+    for (const publicKey of [accountKey, deviceKey]) {
+      // The first call is a statement of its own; those that come meanwhile share the next one.
+      const asked = [accountId, accountId, other.accountId].map((each) => store.findByKey(each, chainName, publicKey));
+      expect(await Promise.all(asked)).toEqual([[registration], [registration], []]);
     }
   });
 
@@ -140,6 +154,7 @@ describe("keys in Postgres", () => {
     const { chainName, accountKey } = command;
     const query = { accountId, chainName, publicKey: accountKey };
     await expect(find(query)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    expect(await store.findByKey(accountId, chainName, accountKey)).toEqual([]);
     expect(await store.list(accountId, { includeRevoked: false })).toEqual([]);
     expect(await store.list(accountId, { includeRevoked: true })).toHaveLength(1);
 
@@ -149,12 +164,79 @@ describe("keys in Postgres", () => {
     expect(await find(query)).toMatchObject({ keyIndex: 2 });
   });
 
-  it("moves the last use forward, never back", async () => {
+  it("reads and changes keys of its account and chain alone", async () => {
+    const { register, store } = commands();
+    const command = someKey({ accountId });
+    const { chainName, accountKey } = command;
+    const own = await register(command);
+    const second = await register(someKey({ accountId, keyIndex: 2 }));
+    const looked = (account: string, chain: string) =>
+      store.withAccount(account, async (keys) => [
+        (await keys.findActive(chain, accountKey.publicKey))?.id,
+        (await keys.findAtIndex(chain, 1))?.id,
+        await keys.countActive(chain),
+        (await keys.all()).map(({ id }) => id),
+      ]);
+    const ids = [own.id, second.id];
+    expect(await looked(accountId, chainName)).toEqual([own.id, own.id, 2, ids]);
+    expect(await looked(accountId, "flow-testnet")).toEqual([undefined, undefined, 0, ids]);
+    expect(await looked(v7(), chainName)).toEqual([undefined, undefined, 0, []]);
+
+    const ofOther = store.withAccount(v7(), (keys) => keys.update({ ...own, weight: 1 }));
+    await expect(ofOther).rejects.toThrow();
+    await store.withAccount(v7(), (keys) => keys.remove(own.id));
+    expect(await store.list(accountId, { includeRevoked: true })).toEqual([own, second]);
+    await store.withAccount(accountId, (keys) => keys.remove(own.id));
+    expect(await store.list(accountId, { includeRevoked: true })).toEqual([second]);
+  });
+
+  it("counts active user keys that a person registered, and leaves an account once", async () => {
+    const { register, store } = commands();
+    const left = await store.withAccount(accountId, async (keys) => [
+      await keys.leave(clock.now()),
+      await keys.leave(clock.now()),
+    ]);
+    expect(left).toEqual([true, false]);
+    for (const data of [{}, { revokedAt: clock.now() }, { kind: "recovery" }, { origin: "chain" }]) {
+      const { id } = await register(someKey({ accountId, keyIndex: 1 + (await prisma.registration.count()) }));
+      await prisma.registration.update({ where: { id }, data });
+    }
+    expect(await store.withAccount(accountId, (keys) => keys.countActive("flow-emulator"))).toBe(1);
+  });
+
+  it("finds accounts whose alerts are due, the longest due first", async () => {
+    const { register, store } = commands();
+    const at = (ms: number) => new Date(clock.now().getTime() + ms);
+    const due: string[] = [];
+    for (const ms of [2, 1]) {
+      const { id, accountId } = await register(someKey());
+      await prisma.registration.update({ where: { id }, data: { alertAt: at(ms) } });
+      due.unshift(accountId);
+    }
+    expect([await store.alertsDue(at(0), 9), await store.alertsDue(at(2), 9)]).toEqual([[], due]);
+    expect(await store.alertsDue(at(2), 1)).toEqual(due.slice(0, 1));
+  });
+
+  it("moves the last use of an active key forward, never back, and of no other one", async () => {
     const { register, note, store } = commands();
     const { accountKey } = await register(someKey({ accountId }));
+    const second = await register(someKey({ accountId, keyIndex: 2 }));
+    const revoked = await register(someKey({ accountId, keyIndex: 3 }));
+    await prisma.registration.update({ where: { id: revoked.id }, data: { revokedAt: clock.now() } });
+    const other = await register(someKey({ accountKey }));
     const used = clock.now();
+    const before = new Date(used.getTime() - 1000);
+    await Promise.all([
+      note({ accountId, accountKey: { ...second.accountKey, algorithm: "ES256K" }, usedAt: used }),
+      note({ accountId, accountKey: revoked.accountKey, usedAt: used }),
+      note({ accountId: other.accountId, accountKey: second.accountKey, usedAt: used }),
+      note({ accountId, accountKey, usedAt: before }),
+    ]);
+    const lastUses = async (account = accountId) =>
+      (await store.list(account, { includeRevoked: true })).map(({ lastUsedAt }) => lastUsedAt);
+    expect(await lastUses()).toEqual([before, null, null]);
     await note({ accountId, accountKey, usedAt: used });
-    await note({ accountId, accountKey, usedAt: new Date(used.getTime() - 1000) });
-    expect((await store.list(accountId, { includeRevoked: false }))[0]?.lastUsedAt).toEqual(used);
+    await note({ accountId, accountKey, usedAt: before });
+    expect([await lastUses(), await lastUses(other.accountId)]).toEqual([[used, null, null], [null]]);
   });
 });
