@@ -112,8 +112,6 @@ describe("keys in Postgres", () => {
 
   it("keeps the limit of twenty among 25 registrations at once", async () => {
     const { register, store } = commands();
-    // Has a statement of its own: those that come meanwhile share the next one.
-    void register(someKey());
     const keys = Array.from({ length: 25 }, (_, index) => register(someKey({ accountId, keyIndex: index + 1 })));
     const refused = (await Promise.allSettled(keys)).filter((result) => result.status === "rejected");
     expect(refused).toHaveLength(5);
@@ -140,9 +138,8 @@ describe("keys in Postgres", () => {
     await register(someKey({ accountId, keyIndex: 2 }));
     const other = await register(someKey());
     for (const publicKey of [accountKey, deviceKey]) {
-      // The first call is a statement of its own; those that come meanwhile share the next one.
-      const asked = [accountId, accountId, other.accountId].map((each) => store.findByKey(each, chainName, publicKey));
-      expect(await Promise.all(asked)).toEqual([[registration], [registration], []]);
+      const asked = [accountId, other.accountId].map((each) => store.findByKey(each, chainName, publicKey));
+      expect(await Promise.all(asked)).toEqual([[registration], []]);
     }
   });
 
