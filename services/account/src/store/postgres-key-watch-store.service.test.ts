@@ -27,6 +27,9 @@ it("one replica watches a chain, another goes on where the first ended, and each
   expect(await store.lease("c", lease(b), 12n)).toBeUndefined();
   expect([await store.mayLease("c", lease(a)), await store.mayLease("c", lease(b))]).toEqual([true, false]);
   expect(await store.lease("c", lease(a), 12n)).toBe(10n);
+  // Each chain by itself.
+  expect(await store.mayLease("e", lease(b))).toBe(true);
+  expect(await store.lease("e", lease(a), 13n)).toBe(13n);
   const changed = new Map([
     ["01cf0e2f2f715450", 11n],
     ["179b6b1cb6755e31", 12n],
@@ -35,6 +38,7 @@ it("one replica watches a chain, another goes on where the first ended, and each
     [1, 2, 3].map(() => store.advance("c", { from: 10n, to: 12n }, { changed, alerts: [] }, now)),
   );
   expect(moved.filter(Boolean)).toHaveLength(1);
+  expect(await store.advance("c", { from: 13n, to: 14n }, { changed: new Map(), alerts: [] }, now)).toBe(false);
   const subject = `cs.v1.account.${accountId}.account-keys-changed`;
   expect(await prisma.outbox.findMany({ select: { subject: true } })).toEqual([{ subject }]);
   // A short one, of a replica whose clock is an hour ahead: the database's clock decides.
@@ -81,5 +85,6 @@ it("knows which addresses are ours", async () => {
   const { accountId } = await prisma.address.findFirstOrThrow({ where: { chainName: "c" } });
   const found = await store.managed("c", ["01cf0e2f2f715450", "179b6b1cb6755e31"]);
   expect([...found]).toEqual([["01cf0e2f2f715450", accountId]]);
+  expect((await store.managed("c", ["179b6b1cb6755e31"])).size).toBe(0);
   expect((await store.managed("other", ["01cf0e2f2f715450"])).size).toBe(0);
 });
