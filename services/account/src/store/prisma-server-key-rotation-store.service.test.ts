@@ -58,3 +58,17 @@ it("of many at once one is committed, until it has failed; an end is written onc
   expect(await store.open("flow-emulator", 10)).toEqual([]);
   expect(await store.newest(one.accountId, "elsewhere")).toBeUndefined();
 });
+
+it("the newest is the account's, open ones come the oldest first, and each version ends by itself", async () => {
+  const store = prismaServerKeyRotationStore(prisma);
+  const chainName = "flow-testnet";
+  const one = { ...some("t1"), chainName };
+  const next = { ...one, version: 3, transactionId: "t2" };
+  const other = { ...some("t3"), chainName, version: 9 };
+  for (const [i, each] of [one, next, other].entries()) await store.commit(each, new Date(clock.now().getTime() + i));
+  expect(await store.newest(one.accountId, chainName)).toEqual(next);
+  expect(await store.open(chainName, 2)).toEqual([one, next]);
+  await store.finish(one, "failed");
+  await store.finish({ ...one, transactionId: "t2" }, "failed");
+  expect(await store.commit({ ...next, transactionId: "t4" }, clock.now())).toEqual(next);
+});

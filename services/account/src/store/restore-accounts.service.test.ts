@@ -109,11 +109,29 @@ it("sequence numbers that keys remember are forgotten: the chain has gone on", a
   expect((await prisma.proposalKey.findFirst())?.nextSequenceNumber).toBeNull();
 });
 
+it("of one chain changes nothing of another one, and records the accounts of a creation that had failed here", async () => {
+  await ensureProposalKeys(prisma, "flow-other", 1);
+  await accounts().queue({ ...newDeployment(), chainName: "flow-other" }, clock.now());
+  const { id } = (await creations().assign("flow-other", lease()))!;
+  const key = { chainName: "flow-other", creationId: id, nextSequenceNumber: 5n };
+  await prisma.proposalKey.updateMany({ where: { creationId: id }, data: key });
+  const found = onChain(newDeployment());
+  await prisma.creation.updateMany({
+    where: { chainName, state: "failed" },
+    data: { transactionId: found.transactionId },
+  });
+  expect(await restoring([found])).toEqual({ added: 1, requeued: 0 });
+  expect(await prisma.creation.findUnique({ where: { id } })).toMatchObject({ state: "assigned" });
+  expect(await prisma.proposalKey.findFirst({ where: { chainName: "flow-other" } })).toMatchObject(key);
+});
+
 it("chains are read again from an earlier block on, and never from a later one", async () => {
   const row = { chainName, leaseOwner: uuidv4(), leaseUntil: clock.now() };
   await prisma.keyWatch.create({ data: { ...row, height: 70n } });
   await prisma.budgetSettlement.create({ data: { ...row, height: 40n } });
+  await prisma.keyWatch.create({ data: { ...row, chainName: "flow-other", height: 90n } });
   await rewindHeights(prisma, [{ chainName, from: 50n }]);
-  expect((await prisma.keyWatch.findFirst())?.height).toBe(50n);
+  expect(await prisma.keyWatch.count({ where: { height: 90n } })).toBe(1);
+  expect((await prisma.keyWatch.findUnique({ where: { chainName } }))?.height).toBe(50n);
   expect((await prisma.budgetSettlement.findFirst())?.height).toBe(40n);
 });

@@ -201,6 +201,9 @@ describe("parents", () => {
     const emitted = async () =>
       (await prisma.outbox.findMany({ where: { subject: { contains: command.accountId } } })).length;
     const found = async () => (await accounts().find(command.accountId, ""))!.account;
+    const other = newDeployment();
+    await accounts().queue(other, clock.now());
+    await accounts().setParents(other.accountId, [parent], later(0));
 
     await Promise.all([1, 1, 1].map((minutes) => accounts().setParents(command.accountId, [parent], later(minutes))));
     expect(await found()).toMatchObject({ parents: [parent], updatedAt: later(1) });
@@ -209,6 +212,9 @@ describe("parents", () => {
     expect(await emitted()).toBe(1);
     await accounts().setParents(command.accountId, [], later(3));
     expect(await found()).toMatchObject({ parents: [], updatedAt: later(3) });
+    const store = accounts();
+    const both = await Promise.all([command, other].map(({ accountId }) => store.find(accountId, "")));
+    expect(both.map((each) => each?.account.parents)).toEqual([[], [parent]]);
     expect(await emitted()).toBe(2);
   });
 });
@@ -373,8 +379,13 @@ describe("creations", () => {
     const unchanged = { accountId: accountId!, chainName, userKey, profileImageUrl: "", keepFailed: true };
     const kept = await accounts().queue(unchanged, clock.now());
     expect(kept?.deployment?.state).toBe("failed");
+    const byOther = { ...unchanged, userKey: generateKeyPair().publicKey, keepFailed: false };
+    expect((await accounts().queue(byOther, clock.now()))?.deployment).toMatchObject({ state: "failed", userKey });
     await accounts().queue({ accountId: accountId!, chainName, userKey, profileImageUrl: "" }, clock.now());
-    expect(await stateOf(accountId!)).toBe("queued");
+    expect(await prisma.deployment.findFirst({ where: { accountId: accountId! } })).toMatchObject({
+      state: "queued",
+      creationId: null,
+    });
   });
 
   it("once signed keep bytes and sequence number; sealed give addresses, events and the key back", async () => {
@@ -401,6 +412,9 @@ describe("creations", () => {
     const found = await accounts().find(accountId!, chainName);
     expect(found).toMatchObject({ deployment: { state: "deployed", transactionId: "t1" } });
     expect(found?.account.addresses.map(({ chainType }) => chainType)).toEqual(["cadence", "evm"]);
+    const store = accounts();
+    const both = await Promise.all(creation.accountIds.map((each) => store.find(each, chainName)));
+    expect(both.map((each) => each?.account.addresses[0]?.address)).toEqual(created.map(({ address }) => address));
     expect(await prisma.outbox.count({ where: { subject: `cs.v1.account.${accountId}.account-deployed` } })).toBe(1);
     expect((await accounts().find(accountId!, "flow-other"))?.deployment?.state).toBe("queued");
     expect(await prisma.proposalKey.count({ where: { creationId: creation.id } })).toBe(0);
