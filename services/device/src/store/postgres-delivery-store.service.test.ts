@@ -27,6 +27,8 @@ describe("deliveries in Postgres", () => {
     await Promise.all([store.note(delivery), store.note(delivery)]);
     expect(await store.has(delivery.eventId, "email")).toBe(true);
     expect(await store.has(delivery.eventId, "push:1")).toBe(false);
+    await store.forgetDeliveries(clock.now());
+    expect(await store.has(delivery.eventId, "email")).toBe(true);
     await store.forgetDeliveries(new Date(clock.now().getTime() + 1));
     expect(await store.has(delivery.eventId, "email")).toBe(false);
   });
@@ -34,6 +36,8 @@ describe("deliveries in Postgres", () => {
   it("keep the limit among many at once, per account and kind, and let an event that has begun go on", async () => {
     const store = postgresDeliveryStore(prisma, postgres);
     const accountId = v7();
+    // Pushes do not count.
+    await store.note({ ...notice(accountId), target: "push:1" });
     const all = Array.from({ length: 8 }, () => notice(accountId));
     const begun = await Promise.all(all.map(store.begin));
     expect(begun.filter(Boolean)).toHaveLength(3);
@@ -50,10 +54,12 @@ describe("deliveries in Postgres", () => {
     const attributes = { ...someAttributes, pushToken: "token" };
     const register = registerDevice({ store: devices, clock, maxDevices: 20 });
     const { id } = await register({ ...someRegistration(accountId), attributes });
+    const other = await register({ ...someRegistration(v7()), attributes });
     await store.clearPushToken(id, "older");
     expect((await devices.listLive(accountId))[0]?.attributes.pushToken).toBe("token");
     await store.clearPushToken(id, "token");
     expect((await devices.listLive(accountId))[0]?.attributes.pushToken).toBe("");
+    expect((await devices.listLive(other.accountId))[0]?.attributes.pushToken).toBe("token");
     const asked = [accountId, v7(), accountId].map(store.history);
     expect(await Promise.all(asked)).toMatchObject([[{ id }], [], [{ id }]]);
   });

@@ -1,7 +1,9 @@
+import { uuidv7 } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { sql } from "@countersign/postgres";
 import { describe, expect, it, vi } from "vitest";
 import { erasePerson } from "../store/account-readings.ts";
+import { postgresWebhookStore } from "../store/postgres-webhook-store.ts";
 import { postgres } from "../testing/store-fixture.ts";
 import { no, ok, webhookQueues } from "../testing/webhook-queues.ts";
 import { LEASE_MS, pauseMs } from "./deliver.ts";
@@ -119,9 +121,15 @@ describe("delivery", () => {
 
   it("keeps at most 1,000 waiting events of an account at an endpoint; later ones are dead and can be replayed", async () => {
     const account = newAccount();
-    await postgres.execute(sql`
-      INSERT INTO webhook_delivery SELECT ${account}::uuid, 'wallet', gen_random_uuid(), 't', '{}', 'waiting', 0, '',
-        ${world.clock.now()}, ${world.clock.now()}, ${world.clock.now()}, NULL FROM generate_series(1, 1000)`);
+    const addMany = (accountId: string, endpoint: string, state: string) =>
+      postgres.execute(sql`
+        INSERT INTO webhook_delivery SELECT ${accountId}::uuid, ${endpoint}, gen_random_uuid(), 't', '{}', ${state}, 0, '',
+          ${world.clock.now()}, ${world.clock.now()}, ${world.clock.now()}, NULL FROM generate_series(1, 1000)`);
+    await addMany(account, "wallet", "delivered");
+    await addMany(account, "game", "waiting");
+    await addMany(newAccount(), "wallet", "waiting");
+    expect(await stateOf(await add(account))).toBe("waiting");
+    await addMany(account, "wallet", "waiting");
     const id = await add(account);
     expect((await rows()).find(({ eventId }) => eventId === id)).toMatchObject({
       state: "dead",
@@ -153,6 +161,37 @@ describe("several processes", () => {
     expect(world.seen).toHaveLength(48);
     for (const own of ids.values()) expect(world.seen.filter((id) => own.includes(id))).toEqual(own);
     expect(await queues()).toBe(0);
+  });
+
+  it("that add and release at once leave no message without a queue, and none that adds ends a lease", async () => {
+    const account = newAccount();
+    const [ended, until] = [await add(account), new Date(world.clock.now().getTime() + LEASE_MS)];
+    const lease = () => world.store.lease("wallet", 1, world.clock.now(), until);
+    const [queue] = await lease();
+    await world.store.end(queue!, ended, "delivered", "", world.clock.now());
+    let isReleased = false;
+    let releasing = Promise.resolve();
+    const isWaiting = async () =>
+      isReleased || (await postgres.query(sql`SELECT 1 FROM pg_locks WHERE NOT granted`)).length > 0;
+    const adding = postgresWebhookStore({
+      ...postgres,
+      transaction: (work) =>
+        postgres.transaction(async (tx) => {
+          const result = await work(tx);
+          releasing = world.store.release(queue!, world.clock.now()).then(() => {
+            isReleased = true;
+          });
+          await expect.poll(isWaiting).toBe(true);
+          return result;
+        }),
+    });
+    const message = { accountId: account, endpoints: ["wallet"], type: "t", body: "{}", now: world.clock.now() };
+    await world.store.add({ ...message, eventId: uuidv7(world.clock) });
+    expect(await lease()).toEqual([]);
+    await postgres.execute(sql`DELETE FROM webhook_delivery WHERE state = 'waiting'`);
+    await adding.add({ ...message, eventId: uuidv7(world.clock) });
+    await releasing;
+    expect(await queues()).toBe(1);
   });
 
   it("do not send while another one's attempt hangs, and take over after its lease", async () => {
