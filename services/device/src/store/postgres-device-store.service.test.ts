@@ -97,6 +97,32 @@ describe("devices in Postgres", () => {
     expect(await eventsOf(accountId)).toHaveLength(1);
   });
 
+  it("reads and changes devices of its account alone, removed ones apart", async () => {
+    const { register } = commands();
+    const store = postgresDeviceStore(prisma, postgres);
+    const command = someRegistration(accountId);
+    const key = command.publicKey.publicKey;
+    const again = () => register({ ...command, deviceId: v7() });
+    const removed: string[] = [];
+    for (const ms of [1, 2]) {
+      const { id } = await again();
+      const removedAt = new Date(clock.now().getTime() + ms);
+      await prisma.device.update({ where: { id }, data: { removedAt } });
+      removed.push(id);
+    }
+    const live = await again();
+    const looked = (account: string) =>
+      store.withAccount(account, async (devices) => [
+        (await devices.findLive(key))?.id,
+        (await devices.findRemoved(key))?.id,
+        (await devices.listLive()).map(({ id }) => id),
+        await devices.countLive(),
+      ]);
+    expect(await looked(accountId)).toEqual([live.id, removed[1], [live.id], 1]);
+    expect(await looked(v7())).toEqual([undefined, undefined, [], 0]);
+    await expect(store.withAccount(v7(), (devices) => devices.update(live))).rejects.toThrow();
+  });
+
   it("lets one of two accounts have a device id", async () => {
     const { register } = commands();
     const command = someRegistration(accountId);
@@ -132,6 +158,29 @@ describe("devices in Postgres", () => {
       { id: first.id, lastUsedAt: usedAt },
       { id: second.id, lastUsedAt: second.createdAt },
     ]);
+  });
+
+  it("says when a live device was registered, of that account and key alone, and notes no other use", async () => {
+    const { register } = commands();
+    const { touch } = postgresDeviceStore(prisma, postgres);
+    const first = await register(someRegistration(accountId));
+    clock.advance(1000);
+    const [second, removed, other] = await Promise.all(
+      [accountId, accountId, v7()].map((account) => register(someRegistration(account))),
+    );
+    await prisma.device.update({ where: { id: removed!.id }, data: { removedAt: clock.now() } });
+    clock.advance(1000);
+    const touched = await Promise.all([
+      touch(accountId, first.publicKey, clock.now()),
+      touch(accountId, { ...second!.publicKey, algorithm: "ES256K" }, clock.now()),
+      touch(accountId, removed!.publicKey, clock.now()),
+      touch(accountId, other!.publicKey, clock.now()),
+      touch(other!.accountId, second!.publicKey, clock.now()),
+    ]);
+    expect(touched).toEqual([first.createdAt, undefined, undefined, undefined, undefined]);
+    const where = { accountId: { in: [accountId, other!.accountId] }, lastUsedAt: clock.now() };
+    const used = await prisma.device.findMany({ where });
+    expect(used.map(({ id }) => id)).toEqual([first.id]);
   });
 
   it("changes what is present, and only of the session's account", async () => {
