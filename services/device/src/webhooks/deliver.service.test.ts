@@ -167,7 +167,8 @@ describe("several processes", () => {
     const account = newAccount();
     const [ended, until] = [await add(account), new Date(world.clock.now().getTime() + LEASE_MS)];
     const lease = () => world.store.lease("wallet", 1, world.clock.now(), until);
-    const [queue] = await lease();
+    const [queue, ...more] = (await Promise.all([lease(), lease(), lease()])).flat();
+    expect(more).toEqual([]);
     await world.store.end(queue!, ended, "delivered", "", world.clock.now());
     let isReleased = false;
     let releasing = Promise.resolve();
@@ -192,6 +193,26 @@ describe("several processes", () => {
     await adding.add({ ...message, eventId: uuidv7(world.clock) });
     await releasing;
     expect(await queues()).toBe(1);
+  });
+
+  it("record an attempt of a message that waits at that endpoint, and release no lease that is over", async () => {
+    const [id, now] = [await add(newAccount(), ["wallet", "game"]), world.clock.now()];
+    const [until, later] = [1, 2].map((ms) => new Date(now.getTime() + ms)) as [Date, Date];
+    const [queue] = await world.store.lease("wallet", 1, now, until);
+    await world.store.lease("game", 1, now, until);
+    const recorded = () =>
+      postgres.query(sql`
+        SELECT endpoint, state, attempts, due_at FROM webhook_delivery JOIN webhook_queue USING (account_id, endpoint)
+        ORDER BY endpoint DESC`);
+    const ofGame = { endpoint: "game", state: "waiting", attempts: 0, due_at: until };
+    await world.store.retry(queue!, id, "status 500", later);
+    await world.store.release(queue!, now);
+    const tried = { endpoint: "wallet", state: "waiting", attempts: 1, due_at: later };
+    expect(await recorded()).toEqual([tried, ofGame]);
+    await world.store.end(queue!, id, "delivered", "status 200", now);
+    await world.store.end(queue!, id, "dead", "status 500", now);
+    await world.store.retry(queue!, id, "status 500", now);
+    expect(await recorded()).toEqual([{ ...tried, state: "delivered", attempts: 2 }, ofGame]);
   });
 
   it("do not send while another one's attempt hangs, and take over after its lease", async () => {
