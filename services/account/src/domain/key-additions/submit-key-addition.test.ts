@@ -4,7 +4,7 @@ import { generateKeyPair, verifySignature } from "@countersign/keys/node";
 import { type Said, simulatedPasskey } from "@countersign/keys/testing";
 import { describe, expect, it } from "vitest";
 import { address, key } from "../../testing/chain-account.ts";
-import { approver, plain, prepare, submit, world } from "../../testing/key-additions.ts";
+import { approver, attemptId, plain, prepare, submit, world } from "../../testing/key-additions.ts";
 
 describe("submitting", () => {
   it("commits what all three signed, and submits it", async () => {
@@ -38,6 +38,12 @@ describe("submitting", () => {
     const first = await submit();
     expect((await submit()).transactionId).toBe(first.transactionId);
     expect(world.signatures).toBe(2);
+  });
+
+  it("returns no other account's attempt", async () => {
+    const row = await submit();
+    world.rows.set(attemptId, { ...row, accountId: "01900000-0000-7000-8000-0000000000ff" });
+    await expect(submit()).rejects.toMatchObject({ reason: "TwoFactorAuthNotPending" });
   });
 
   it("keeps one of two that race", async () => {
