@@ -22,6 +22,17 @@ describe("a revocation that a client reports", () => {
     await verify();
   });
 
+  it.each([
+    ["another account's key", "179b6b1cb6755e31", 1],
+    ["another key", address, 2],
+  ])("is not taken of a transaction that revoked %s", async (_, ofAccount, keyIndex) => {
+    world.keys = [1, 2].map((index) => ({ ...key(index, `${index}${index}`.repeat(64)), revoked: true }));
+    world.keys[0] = { ...world.keys[0]!, publicKey: approver.publicKey.publicKey };
+    const events = [{ type: "flow.AccountKeyRemoved", revokedKey: { address: ofAccount, keyIndex } }];
+    world.outcome = { status: "sealed", height: 1001n, events };
+    await expect(verify()).rejects.toMatchObject({ reason: "TransactionMismatch" });
+  });
+
   it("may be reported again while a node that lags behind shows the key as before, not where it is back", async () => {
     const revoked = key(1, approver.publicKey.publicKey);
     const events = [{ type: "flow.AccountKeyRemoved", revokedKey: { address, keyIndex: 1 } }];
