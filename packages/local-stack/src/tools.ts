@@ -116,7 +116,7 @@ const promtool: Tool = {
   versionArguments: ["--version"],
 };
 
-/** Local KMS on loopback, to test the signer's vault in AWS KMS with; the program around it is ours. */
+/** Local KMS, to test the signer's vault in AWS KMS with. The program around it is ours: main.go says why. */
 const localKms: Tool = {
   name: "countersign-local-kms",
   version: "v0.0.0-20260228092603-2a5e92d09ab6",
@@ -283,10 +283,7 @@ export async function ensureTools(say: (line: string) => void): Promise<ToolPath
 
 const one = (tool: Tool) => async (say: (line: string) => void) => (await ensure([tool], say))[0]!;
 
-/**
- * Each finds or builds its tool, and returns the path. Local KMS takes a directory for its keys and prints its
- * address.
- */
+/** Each finds or builds its tool, and returns the path. */
 export const ensureHelm = one(helm);
 export const ensurePromtool = one(promtool);
 export const ensureGrpcurl = one(grpcurl);
