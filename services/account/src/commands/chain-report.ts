@@ -30,6 +30,7 @@ export const chainReport = command({
     const { signal } = new AbortController();
     const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl.current(), 1) });
     const lines: object[] = [];
+    let unread = 0;
     try {
       const chains = new Map<string, Chain>();
       const changed = new Map<string, ChangedAccount>();
@@ -68,12 +69,14 @@ export const chainReport = command({
         }
       }
       const read = await readKeys(chains, [...changed.values()], print);
-      await writeJsonLines(out, lines.concat(read.lines));
-      print(`${lines.length + read.lines.length} lines in ${out}, read at ${systemClock.now().toISOString()}`);
-      return read.unread > 0 ? SOME_UNREAD : 0;
+      lines.push(...read.lines);
+      unread = read.unread;
     } finally {
       await prisma.$disconnect();
     }
+    await writeJsonLines(out, lines);
+    print(`${lines.length} lines in ${out}, read at ${systemClock.now().toISOString()}`);
+    return unread > 0 ? SOME_UNREAD : 0;
   },
 });
 
