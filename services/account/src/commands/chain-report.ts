@@ -10,8 +10,6 @@ import type { AccountKey } from "../domain/key-additions/key-addition.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 
 const ALGORITHMS: Readonly<Record<string, "ES256" | "ES256K">> = { ECDSA_P256: "ES256", ECDSA_secp256k1: "ES256K" };
-/** The exit code where the keys of some accounts are not in the file. */
-const SOME_UNREAD = 3;
 type Chain = ReturnType<typeof createFlowChain>;
 
 /**
@@ -30,10 +28,9 @@ export const chainReport = command({
     const { signal } = new AbortController();
     const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl.current(), 1) });
     const lines: object[] = [];
-    let unread = 0;
     try {
       const chains = new Map<string, Chain>();
-      const changed = new Map<string, ChangedAccount>();
+      const changed = new Map<string, { chainName: string; address: string; ours: ReadonlySet<number> }>();
       for (const network of config.networks.current().values()) {
         const access = createAccessApi({ baseUrl: network.accessNode });
         const chain = createFlowChain(network, access);
@@ -54,63 +51,35 @@ export const chainReport = command({
         const isCreated = new Set(created.map(({ address }) => address));
         const addresses = [...ours.keys()];
         const known = await prisma.address.findMany({ where: { chainName, address: { in: addresses } } });
-        const owners = new Map(known.map(({ address, accountId }) => [address, accountId]));
+        const managed = new Set(known.map(({ address }) => address));
         for (const [address, indexes] of ours) {
-          const accountId = owners.get(address);
-          if (accountId !== undefined || isCreated.has(address))
-            changed.set(`${chainName}/${address}`, { chainName, address, accountId, ours: indexes });
+          if (managed.has(address) || isCreated.has(address))
+            changed.set(`${chainName}/${address}`, { chainName, address, ours: indexes });
         }
         // Whether an account has left is judged by all its chains.
         const accountIds = known.map(({ accountId }) => accountId);
         const elsewhere = { accountId: { in: accountIds }, chainType: "cadence", chainName: { not: chainName } };
         for (const other of await prisma.address.findMany({ where: elsewhere })) {
           const place = `${other.chainName}/${other.address}`;
-          if (!changed.has(place)) changed.set(place, { ...other, ours: new Set() });
+          if (!changed.has(place))
+            changed.set(place, { chainName: other.chainName, address: other.address, ours: new Set() });
         }
       }
-      const read = await readKeys(chains, [...changed.values()], print);
-      lines.push(...read.lines);
-      unread = read.unread;
+      for (const { chainName, address, ours } of changed.values()) {
+        const chain = chains.get(chainName);
+        if (!chain) continue;
+        const owner = await prisma.address.findUnique({ where: { chainName_address: { chainName, address } } });
+        const { height } = await chain.latestBlock(signal);
+        const keys = (await chain.accountKeys(address, signal, height)).map((key) => keyLine(key, ours.has(key.index)));
+        lines.push({ kind: "keys", chainName, address, accountId: owner?.accountId, height: String(height), keys });
+      }
     } finally {
       await prisma.$disconnect();
     }
     await writeJsonLines(out, lines);
     print(`${lines.length} lines in ${out}, read at ${systemClock.now().toISOString()}`);
-    return unread > 0 ? SOME_UNREAD : 0;
   },
 });
-
-interface ChangedAccount {
-  chainName: string;
-  address: string;
-  accountId: string | undefined;
-  /** Of keys that the service added. */
-  ours: ReadonlySet<number>;
-}
-
-/** Returns a line with all keys of each account; prints and counts those that the node does not list. */
-export async function readKeys(
-  chains: ReadonlyMap<string, Pick<Chain, "latestBlock" | "accountKeys">>,
-  accounts: readonly ChangedAccount[],
-  print: (line: string) => void,
-) {
-  const { signal } = new AbortController();
-  const lines: object[] = [];
-  let unread = 0;
-  for (const { chainName, address, accountId, ours } of accounts) {
-    const chain = chains.get(chainName);
-    if (!chain) continue;
-    const { height } = await chain.latestBlock(signal);
-    try {
-      const keys = (await chain.accountKeys(address, signal, height)).map((key) => keyLine(key, ours.has(key.index)));
-      lines.push({ kind: "keys", chainName, address, accountId, height: String(height), keys });
-    } catch (error) {
-      print(`unread: account 0x${address} on ${chainName}: ${(error as Error).message}`);
-      unread += 1;
-    }
-  }
-  return { lines, unread };
-}
 
 const keyLine = (key: AccountKey, ours: boolean) => ({
   index: key.index,
