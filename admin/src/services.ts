@@ -32,8 +32,8 @@ const schema = tlsEnv.extend({
   CS_SIGNER_ADDRESS: dialAddress,
 });
 
-/** Makes something for each service. */
-const forEach = <T>(make: (service: ServiceName) => T) =>
+/** Returns a record with one value for each service. */
+const perService = <T>(make: (service: ServiceName) => T) =>
   Object.fromEntries(SERVICES.map((service) => [service, make(service)])) as Record<ServiceName, T>;
 
 /** Longer than the services' own deadlines: their answer says which part did not answer. */
@@ -47,11 +47,11 @@ export async function withServices<T>(env: Env, work: (services: Services) => Pr
     const address = settings[`CS_${serverName.toUpperCase() as Uppercase<ServiceName>}_ADDRESS`];
     return createRpcChannel({ address, tls, serverName, deadlineMs: DEADLINE_MS });
   };
-  const channels = forEach(open);
+  const channels = perService(open);
   const { auth, device, key, account, signer } = channels;
   try {
     return await work({
-      each: forEach((service) => channels[service].client(AdminService)),
+      each: perService((service) => channels[service].client(AdminService)),
       auth: auth.client(AuthAdmin),
       device: device.client(DeviceAdmin),
       key: key.client(KeyAdmin),

@@ -85,9 +85,12 @@ describe("ID tokens", () => {
     const answer = await send({ method: "POST", path: "/auth/v1/signup", body });
     expect(answer.status, answer.text).toBe(200);
     remember(answer.body);
-    expect(answer.body.account.addresses).not.toHaveLength(0);
-    for (const { profileImageUrl } of answer.body.account.addresses) expect(profileImageUrl).toBe("");
-    expect(read(answer.body.credentials.accessToken).claims).not.toHaveProperty("auth_time");
+    const { accessToken } = answer.body.credentials;
+    const addresses = async () =>
+      (await send({ method: "GET", path: "/account/v1/me", token: accessToken })).body.account.addresses;
+    await expect.poll(addresses, { timeout: 10_000 }).not.toHaveLength(0);
+    for (const { profileImageUrl } of await addresses()) expect(profileImageUrl).toBe("");
+    expect(read(accessToken).claims).not.toHaveProperty("auth_time");
   });
 
   it("an access token of another account does not help a login", async () => {

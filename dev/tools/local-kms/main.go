@@ -1,4 +1,4 @@
-// Local-kms runs Local KMS, other people's implementation of the interface of AWS KMS, on a free port of
+// Local-kms runs Local KMS, a third-party implementation of the interface of AWS KMS, on a free port of
 // loopback: its own program listens on all interfaces. Its argument is a directory for keys. It prints its
 // address.
 package main

@@ -282,6 +282,13 @@ describe("the client's address", () => {
     expect(await addressOf(forwarded)).toBe(address);
   });
 
+  it.each(["1.2.3:9.4", "1.2.3.4[5]", "[1.2.3.4]5", "203.0.113.9 [198.51.100.7]x"])(
+    "is never put together from an entry that is none: %s",
+    async (forwarded) => {
+      expect(await addressOf(forwarded)).toBe(forwarded);
+    },
+  );
+
   it("is the connection's where no proxy is trusted", async () => {
     const plain = await startTestGateway();
     await plain.send("GET", "/account/v1/me", { token: "full", headers: { "x-forwarded-for": "203.0.113.9" } });

@@ -124,7 +124,7 @@ const EVERY_ANSWER = Object.entries({
 });
 
 /** An address with the port that some proxies add (`203.0.113.7:4711`, `[2001:db8::1]:4711`). */
-const PORT = /\[([\da-f:.]+)\](?::\d+)?|(\.\d+):\d+/gi;
+const PORT = /(?<=^|[,\s])(?:\[([^\],\s]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)(?=\s*(?:,|$))/g;
 
 /**
  * Identifies a request and sets the headers of every answer. Logs and counts the request when its answer is

@@ -1,6 +1,6 @@
 import type { Page } from "./app.ts";
 
-/** Returns a page whose content never changes: it may be read from any origin and kept for five minutes. */
+/** Returns a page whose content never changes; clients may keep it for five minutes. */
 export function fixedPage(
   path: string,
   type: string,

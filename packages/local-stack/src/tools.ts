@@ -34,6 +34,8 @@ interface Tool {
   versionArguments: string[];
   /** Changes to the module's source before it is built. */
   patches?: readonly Patch[];
+  /** The source of a program that is ours, around a module of others: nobody has it on PATH. */
+  main?: string;
 }
 
 interface Patch {
@@ -116,13 +118,14 @@ const promtool: Tool = {
   versionArguments: ["--version"],
 };
 
-/** Local KMS, to test the signer's vault in AWS KMS with. The program around it is ours: main.go says why. */
+/** Local KMS, to test the signer's vault in AWS KMS with; main.go says why the program around it is ours. */
 const localKms: Tool = {
-  name: "countersign-local-kms",
+  name: "local-kms",
   version: "v0.0.0-20260228092603-2a5e92d09ab6",
   variable: "CS_LOCAL_KMS",
   package: ".",
   module: "dev/tools/local-kms",
+  main: "dev/tools/local-kms/main.go",
   versionArguments: [],
 };
 
@@ -172,12 +175,13 @@ function find(tool: Tool): string | undefined {
     return named;
   }
   const cached = cachedPath(tool);
-  return onPath(tool) ?? (existsSync(cached) ? cached : undefined);
+  return (tool.main === undefined ? onPath(tool) : undefined) ?? (existsSync(cached) ? cached : undefined);
 }
 
-/** Returns the path of a tool in the cache: with other patches another one, so that it is built again. */
-function cachedPath({ name, version, patches }: Tool): string {
-  const build = patches && createHash("sha256").update(JSON.stringify(patches)).digest("hex").slice(0, 8);
+/** Returns the path of a tool in the cache: with other patches, or another main, it is built again. */
+function cachedPath({ name, version, patches, main }: Tool): string {
+  const changes = main === undefined ? patches && JSON.stringify(patches) : readFileSync(join(root, main));
+  const build = changes && createHash("sha256").update(changes).digest("hex").slice(0, 8);
   return join(cacheDir(), "bin", [name, version, ...(build ? [build] : [])].join("-"));
 }
 

@@ -116,10 +116,11 @@ it("of one chain changes nothing of another one, and records the accounts of a c
   const key = { chainName: "flow-other", creationId: id, nextSequenceNumber: 5n };
   await prisma.proposalKey.updateMany({ where: { creationId: id }, data: key });
   const found = onChain(newDeployment());
-  await prisma.creation.updateMany({
-    where: { chainName, state: "failed" },
-    data: { transactionId: found.transactionId },
-  });
+  await accounts().queue(newDeployment(), clock.now());
+  const holder = lease();
+  const failed = (await creations().assign(chainName, holder))!;
+  await creations().failed(failed.id, holder.owner, { requeueWithLimit: 1 }, "sequence number");
+  await prisma.creation.update({ where: { id: failed.id }, data: { transactionId: found.transactionId } });
   expect(await restoring([found])).toEqual({ added: 1, requeued: 0 });
   expect(await prisma.creation.findUnique({ where: { id } })).toMatchObject({ state: "assigned" });
   expect(await prisma.proposalKey.findFirst({ where: { chainName: "flow-other" } })).toMatchObject(key);

@@ -172,8 +172,9 @@ describe("several processes", () => {
     await world.store.end(queue!, ended, "delivered", "", world.clock.now());
     let isReleased = false;
     let releasing = Promise.resolve();
-    const isWaiting = async () =>
-      isReleased || (await postgres.query(sql`SELECT 1 FROM pg_locks WHERE NOT granted`)).length > 0;
+    const waiting = sql`
+      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    const isWaiting = async () => isReleased || (await postgres.query(waiting)).length > 0;
     const adding = postgresWebhookStore({
       ...postgres,
       transaction: (work) =>
