@@ -42,7 +42,8 @@ const recordsOf = async (accountId: string) =>
   (await storedRecords(prisma)).filter((record) => record.accountId === accountId);
 
 async function usedOf(accountId: string) {
-  const rows = await prisma.budgetUsage.findMany({ where: { budget: { startsWith: `account/${accountId}/` } } });
+  const where = { chainName: "c", budget: { startsWith: `account/${accountId}/` } };
+  const rows = await prisma.budgetUsage.findMany({ where, orderBy: { endsAt: "asc" } });
   return rows.map(({ count, computation, fees }) => ({
     count: Number(count),
     computation: Number(computation),
@@ -131,6 +132,8 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     const log = newLog(postgres);
     const first = reservation(accountId);
     await log.append(entry(accountId), first);
+    // Windows have the same ids on every chain.
+    await log.append(entry(accountId), { ...first, chainName: "d" });
     clock.advance(3600_000);
     const { windows } = reservation(accountId);
     await log.append(entry(accountId), { ...first, windows });
@@ -138,8 +141,52 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     await log.append(entry(accountId), { ...first, windows, referenceBlock: "block 2" });
     const whole = { count: 1, computation: 999, fees: FEES };
     expect(await usedOf(accountId)).toEqual([{ count: 0, computation: 0, fees: 0 }, whole]);
-    const day = await prisma.budgetReservation.findFirstOrThrow({ where: { proposal: first.proposal } });
+    const day = await prisma.budgetReservation.findFirstOrThrow({
+      where: { chainName: "c", proposal: first.proposal },
+    });
     expect(day).toMatchObject({ referenceBlock: "block 2", addedCount: 0, budgets: windows.map(({ id }) => id) });
+    // A window is deleted a day after its end.
+    await prisma.budgetUsage.deleteMany({ where: { budget: windows[0]!.id } });
+    clock.advance(3600_000);
+    const next = { ...first, windows: reservation(accountId).windows, referenceBlock: "block 3" };
+    expect(await verdictOf(log.append(entry(accountId), next))).toBe("signed");
+    expect((await usedOf(accountId)).at(-1)).toEqual(whole);
+  });
+
+  it("each amount of a reservation grows by itself, and none shrinks with a newer reference block", async () => {
+    const accountId = uuidv7(clock);
+    const first = reservation(accountId);
+    const sign = async (count: number, computation: number, fees: number, referenceBlock = "block 1") => {
+      const amounts = { count, computation, fees };
+      await newLog(postgres).append(entry(accountId), { ...first, amounts, referenceBlock });
+      return usedOf(accountId);
+    };
+    expect(await sign(2, 20, 200)).toEqual([{ count: 2, computation: 20, fees: 200 }]);
+    expect(await sign(2, 20, 300)).toEqual([{ count: 2, computation: 20, fees: 300 }]);
+    expect(await sign(2, 30, 300)).toEqual([{ count: 2, computation: 30, fees: 300 }]);
+    const most = [{ count: 3, computation: 30, fees: 300 }];
+    expect(await sign(3, 30, 300)).toEqual(most);
+    expect(await sign(1, 1, 1, "block 2")).toEqual(most);
+    expect(await sign(3, 30, 300, "block 2")).toEqual(most);
+  });
+
+  it("a budget ends at its last unit of each amount, and one that was lowered below its use lets what takes nothing of it", async () => {
+    const amounts = { count: 2, computation: 20, fees: 200 };
+    for (const amount of ["count", "computation", "fees"] as const) {
+      const accountId = uuidv7(clock);
+      const limited = (most: number) => {
+        const rule = { windowSeconds: 3600, count: undefined, computation: undefined, fees: undefined };
+        return windowsAt("account", accountId, [{ ...rule, [amount]: most }], clock.now());
+      };
+      const first = reservation(accountId, { amounts, windows: limited(amounts[amount]) });
+      const sign = (change: Partial<Reservation>) =>
+        verdictOf(newLog(postgres).append(entry(accountId), { ...first, ...change }));
+      expect(await sign({})).toBe("signed");
+      const more = { ...amounts, [amount]: amounts[amount] + 1 };
+      expect(await sign({ amounts: more })).toBe("BudgetExceeded");
+      const other = { count: 3, computation: 30, fees: 300, [amount]: amounts[amount] };
+      expect(await sign({ amounts: other, windows: limited(1) })).toBe("signed");
+    }
   });
 
   it("a transaction that is signed for two apps in turn is in the budget of one of them", async () => {

@@ -105,6 +105,9 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await sign(1)).toBe("signed");
     expect(await sign(1, { amounts: { count: 1, computation: 0, fees: 0 } }, 1)).toBe("signed");
     expect(await used()).toEqual([1, 100, 100]);
+    // With another block it is a new one, of its own amounts.
+    await sign(1, { amounts: { count: 1, computation: 2, fees: 3 }, referenceBlock: "block 2" });
+    expect(await used()).toEqual([2, 102, 103]);
   });
 
   it("a transaction falsely reported as executed is charged in full when it is signed again", async () => {
