@@ -56,6 +56,10 @@ describe("the audit log on Postgres", () => {
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
     const signed = (record: AuditRecord) => record.accountId === accountId && record.verdict === "signed";
     expect((await storedRecords(prisma)).filter(signed)).toHaveLength(10);
+    // Also of those that come one after the other.
+    const slow = entry();
+    for (let i = 0; i < 10; i++) await logs[i % 2]!.append(slow);
+    await expect(logs[0]!.append(slow)).rejects.toMatchObject({ reason: "RateLimited" });
   });
 
   it("a head that has moved takes no record", async () => {

@@ -246,12 +246,39 @@ describe("settling reservations", { timeout: 60_000 }, () => {
   });
 
   it("knows whether anything waits: a server key's signature alone does not", async () => {
-    const { chainName, sign } = newWorld();
+    const { chainName, sign, report } = newWorld();
     const open = async () => (await prismaSettlementStore(replicas[1]).begin(chainName)).open;
     await sign(1, { amounts: { count: 1, computation: 0, fees: 0 } });
     expect(await open()).toBe(false);
     await sign(1);
     expect(await open()).toBe(true);
+    await report({ executed: [1] });
+    expect(await open()).toBe(false);
+  });
+
+  it("a reservation that was made after the mark of a report waits for the next one", async () => {
+    const { chainName, sign, report } = newWorld();
+    const { mark } = await prismaSettlementStore(replicas[0]).begin(chainName);
+    await sign(1);
+    const settlement = { chainName, mark, latestHeight: 10n, sealedHeight: 10n, executed: [] };
+    await settlerOf(replicas[0])(settlement);
+    expect(await report({ sealedHeight: 11n + EXPIRED })).toEqual({ settled: 0, released: 0 });
+    expect(await report({ sealedHeight: 12n + 2n * EXPIRED })).toEqual({ settled: 0, released: 1 });
+  });
+
+  it("another chain's reservations and windows of the same names are left alone", async () => {
+    const [one, other] = [newWorld(), newWorld()];
+    const { windows } = one.reservation(1);
+    for (const sequence of [1, 2]) {
+      await one.sign(sequence);
+      await other.sign(sequence, { windows });
+    }
+    const reserved = [2, 1998, 2 * FEES];
+    await one.report({ executed: [1] });
+    expect(await one.report({ sealedHeight: 11n + EXPIRED })).toEqual({ settled: 0, released: 1 });
+    expect([await other.used(), await other.openFees()]).toEqual([reserved, 2 * FEES]);
+    expect(await other.report({ sealedHeight: 11n + EXPIRED })).toEqual({ settled: 0, released: 0 });
+    expect(await other.report({ executed: [1, 2] })).toEqual({ settled: 2, released: 0 });
   });
 
   it("while a report holds a reservation, a retry of the very same waits for nobody; another block waits, and counts on top", async () => {
