@@ -79,7 +79,6 @@ used AS (
 moved AS (
   UPDATE audit_chain SET head_sequence = :lastSequence, head_hash = :lastHash
   WHERE id = :chainId::uuid AND head_sequence = :headSequence AND head_hash = :headHash
-    AND :hasRecords
   RETURNING id),
 written AS (
   INSERT INTO audit_batch (chain_id, last_sequence, time, hashes, texts, signature)
