@@ -30,6 +30,7 @@ it("an addition that one replica records is known to the other, for its account 
   expect(await other.of({ ...account, chainName: "elsewhere" })).toEqual([]);
   expect(await other.of(newAccount())).toEqual([]);
   await one.record(account, { key: newKey(), ...adding(0) }, at(-1));
+  expect((await other.of(account))[1], "the oldest first").toEqual(row);
   const negated = key.publicKey.slice(0, 64) + newKey().publicKey.slice(64);
   for (const publicKey of [key.publicKey, negated]) expect(await other.find(account, publicKey)).toEqual(row);
   expect(await other.find(account, newKey().publicKey)).toBeUndefined();

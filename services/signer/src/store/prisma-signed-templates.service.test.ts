@@ -86,11 +86,11 @@ it("a template that executed, or is too old to execute, is not open any more", a
   const store = storeOf(prisma);
   const note = (number: bigint, now = clock.now()) =>
     store.record(account, number, now, { ...ANY, limit: 2, openSince: new Date(now.getTime() - 60_000) });
-  const settled = (proposal: string, settledAt: Date | null) =>
+  const settled = (proposal: string, settledAt: Date | null, chainName = account.chainName) =>
     prisma.budgetReservation.create({
       data: {
         ...{
-          chainName: account.chainName,
+          chainName,
           proposal,
           referenceBlock: "",
           computation: 1,
@@ -105,10 +105,12 @@ it("a template that executed, or is too old to execute, is not open any more", a
   expect(await store.has(account, 5n)).toBe(false);
   await settled(`${account.address}/0/4`, null);
   await settled(`${account.address}/1/3`, clock.now());
+  await settled(`${account.address}/0/3`, clock.now(), "elsewhere");
   expect(await note(5n)).toBe(false);
   await settled(`${account.address}/0/3`, clock.now());
   expect([await note(5n), await note(6n)]).toEqual([true, false]);
-  expect(await store.record({ ...account, serverKeyIndex: 3 }, 6n, clock.now(), { ...ANY, limit: 1 })).toBe(true);
+  for (const elsewhere of [{ serverKeyIndex: 3 }, { chainName: "elsewhere" }])
+    expect(await store.record({ ...account, ...elsewhere }, 6n, clock.now(), { ...ANY, limit: 1 })).toBe(true);
   expect(await note(6n, new Date(clock.now().getTime() + 60_000))).toBe(true);
 });
 
@@ -121,6 +123,8 @@ it("the later numbers of before a freeze are known on every replica, also once t
     other.laterKeptAt(account, number, { ...freeze, ...change });
   await one.record(account, 5n, at(0), ANY);
   await one.record(account, 7n, at(50), ANY);
+  // A replica whose clock is behind.
+  await other.record(account, 7n, at(40), ANY);
   await one.record(account, 9n, at(101), ANY);
   expect([await keptAt(3n), await keptAt(5n), await keptAt(7n)]).toEqual([at(50), at(50), undefined]);
   expect(await keptAt(3n, { since: at(50) })).toBeUndefined();
@@ -129,6 +133,10 @@ it("the later numbers of before a freeze are known on every replica, also once t
   await one.record(account, 7n, at(150), { ...ANY, unfrozenAt: freeze.unfrozenAt });
   await one.record(account, 7n, at(160), { ...ANY, unfrozenAt: freeze.unfrozenAt });
   expect(await keptAt(3n)).toEqual(at(50));
+  // Signed in the last moment of before the freeze ended.
+  for (const seconds of [100, 150])
+    await one.record(account, 11n, at(seconds), { ...ANY, unfrozenAt: freeze.unfrozenAt });
+  expect(await keptAt(9n)).toEqual(at(100));
   for (const elsewhere of [{ serverKeyIndex: 1 }, { chainName: "elsewhere" }, { accountId: uuidv7(clock) }]) {
     expect(await other.laterKeptAt({ ...account, ...elsewhere }, 3n, freeze)).toBeUndefined();
   }

@@ -29,6 +29,7 @@ describe("time locks in Postgres", () => {
     const locks = await Promise.all(Array.from({ length: 10 }, () => store.startOrFind(requested(accountId), "r")));
     expect(new Set(locks.map(({ id }) => id)).size).toBe(1);
     expect(await store.list(accountId, clock.now())).toEqual([locks[0]]);
+    expect(await store.list(uuidv7(clock), clock.now())).toEqual([]);
     expect(await events(accountId, "time-lock-started")).toBe(1);
   });
 
@@ -49,6 +50,22 @@ describe("time locks in Postgres", () => {
       2, 1,
     ]);
     expect(await store.list(accountId, later(2_000))).toEqual([]);
+  });
+
+  it("the same request begins another one once the first has lapsed, or as long after it was cancelled as it lasted", async () => {
+    const store = prismaTimeLockStore(prisma);
+    for (const [isCancelled, until] of [
+      [false, 2_000],
+      [true, 1_000],
+    ] as const) {
+      const accountId = uuidv7(clock);
+      const { id } = await store.startOrFind(requested(accountId), "r");
+      if (isCancelled) await store.cancel(accountId, id, clock.now(), "r");
+      const idAt = async (ms: number) =>
+        (await store.startOrFind({ ...requested(accountId), startedAt: later(ms) }, "r")).id;
+      expect(await idAt(until - 1)).toBe(id);
+      expect(await idAt(until)).not.toBe(id);
+    }
   });
 
   it("requests that follow each other within a week are one series, also for different keys", async () => {
