@@ -105,6 +105,19 @@ describe("bindings", () => {
     }
   });
 
+  it("have an address that is another account's on another chain, but none that was taken for a binding that is not written yet", async () => {
+    const store = postgresBindingStore(postgres);
+    const insert = (binding: Binding) => store.insert(binding, { now: clock.now(), requestId: "" });
+    const [one, late] = [someBinding(), someBinding()];
+    const elsewhere = someBinding({ address: one.address, chainName: "elsewhere" });
+    for (const binding of [one, elsewhere]) expect(await insert(binding)).toEqual(binding);
+    const { address, accountId } = late;
+    await prisma.boundAddress.create({ data: { chainName, address, accountId } });
+    await prisma.boundAddress.create({ data: { chainName: "elsewhere", address, accountId: one.accountId } });
+    expect(await insert(someBinding({ address }))).toBeUndefined();
+    expect(await insert(late)).toEqual(late);
+  });
+
   it("of two addresses at once one stands; an address is one account's", async () => {
     const one = someBinding();
     const other = { ...one, address: newAddress() };
@@ -279,6 +292,45 @@ describe("rotations of a server key", () => {
     await begin(binding, 5);
     await store().appendVersion(binding, { index: 9, version: 5 }, clock.now());
     expect(await now()).toMatchObject({ serverKeyVersion: 3, serverKeyIndex: 3 });
+  });
+
+  it("change one account on one chain only", async () => {
+    const binding = await bound();
+    const elsewhere = { ...binding, chainName: "elsewhere", address: newAddress() };
+    await store().insert(elsewhere, { now: clock.now(), requestId: "" });
+    const others = [await bound(), elsewhere];
+    for (const version of [2, 3]) for (const each of [binding, ...others]) await begin(each, version);
+    const indexes = ({ accountId, chainName: on }: Binding) =>
+      prisma.bindingVersion
+        .findMany({ where: { accountId, chainName: on }, orderBy: { serverKeyVersion: "asc" } })
+        .then((rows) => rows.map(({ serverKeyIndex }) => serverKeyIndex));
+    await rotate(binding, 2, 2);
+    expect(await Promise.all(others.map(indexes))).toEqual([[], []]);
+    for (const each of others) {
+      await rotate(each, 2, 5);
+      await rotate(each, 3, 6);
+    }
+    for (const index of [3, 4, 7]) await rotate(binding, 3, index);
+    await rotate(binding, 2, 2, 3);
+    await rotate(binding, 1, 0, 2);
+    expect(await Promise.all([binding, ...others].map(indexes))).toEqual([[], [5, 6], [5, 6]]);
+  });
+
+  it("append and move no index at or below an earlier one of the account, by the database's own state", async () => {
+    const { binding, now } = await rotatedTwice(2, 3);
+    const fresh = await bound();
+    await begin(binding, 4);
+    await begin(fresh, 2);
+    for (const index of [1, 3]) await store().appendVersion(binding, { index, version: 4 }, clock.now());
+    await store().appendVersion(fresh, { index: 0, version: 2 }, clock.now());
+    await store().moveVersion(binding, { index: 0, version: 2 });
+    for (const index of [1, 2]) await store().moveVersion(binding, { index, version: 3 });
+    const retired = [
+      { index: 0, version: 1 },
+      { index: 2, version: 2 },
+    ];
+    expect(await now()).toMatchObject({ serverKeyVersion: 3, serverKeyIndex: 3, retired });
+    expect(await prisma.bindingVersion.count({ where: { accountId: fresh.accountId } })).toBe(0);
   });
 
   it("never leave a gap, also when one is appended while another is taken back", async () => {
