@@ -1,7 +1,8 @@
 import { uuidv7 } from "@countersign/core";
+import { generateKeyPair } from "@countersign/keys/node";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, describe, expect, it } from "vitest";
-import { CONTEST_MS } from "../domain/freeze/freeze-rules.ts";
+import { CONTEST_MS, deviceParty, type FreezeFacts } from "../domain/freeze/freeze-rules.ts";
 import { freezing, phoneOf, TIME_LOCKS } from "../testing/freezing.ts";
 import { clock, eventsOf, prisma, times } from "../testing/store-fixture.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
@@ -146,6 +147,99 @@ describe("a freeze", () => {
     await expect(unfreeze(other)).rejects.toMatchObject(required);
   });
 
+  it("knows since when a device is on the account by full sessions, sign-up and enrollment of its own", async () => {
+    const { publicKey: key } = generateKeyPair();
+    const since = async () => {
+      const facts: FreezeFacts[] = [];
+      const command = { accountId, by: deviceParty(key), key, now: clock.now(), requestId: "" };
+      const looked = prismaFreezeStore(prisma).change(command, (found) => {
+        facts.push(found);
+        throw new Error("looked");
+      });
+      await expect(looked).rejects.toThrow("looked");
+      return facts[0]!.memberSince;
+    };
+    const at = (seconds: number) => new Date(clock.now().getTime() - seconds * 1000);
+    const other = generateKeyPair().publicKey;
+    const columns = (deviceKey: typeof key) => ({
+      ...{ accountKeyAlgorithm: other.algorithm, accountKey: other.publicKey },
+      ...{ deviceKeyAlgorithm: deviceKey.algorithm, deviceKey: deviceKey.publicKey },
+    });
+    const saga = { chainName: "c", appId: "demo", appName: "Demo", deviceAttributes: {}, createdAt: at(9) };
+    const signUp = (deviceKey: typeof key, account: string, deviceRegisteredAt: Date | null) => {
+      const rest = { userKeyType: "device", deviceId: uuidv7(clock), profileImageUrl: "", leaseUntil: at(0) };
+      const data = { ...saga, ...rest, ...columns(deviceKey), accountId: account, deviceRegisteredAt };
+      return prisma.signUp.create({ data });
+    };
+    const enrollment = (deviceKey: typeof key, account: string, enrolledAt: Date | null) => {
+      const rest = { id: uuidv7(clock), tokenId: uuidv7(clock), expiresAt: at(0) };
+      const data = { ...saga, ...rest, ...columns(deviceKey), accountId: account, enrolledAt };
+      return prisma.twoFactorSignIn.create({ data });
+    };
+    const former = (deviceKey: typeof key, account: string, firstFullAt: Date) =>
+      prisma.formerSession.create({ data: { ...columns(deviceKey), accountId: account, firstFullAt } });
+    const elsewhere = uuidv7(clock);
+    for (const [deviceKey, account] of [
+      [other, accountId],
+      [key, elsewhere],
+    ] as const) {
+      for (const write of [signUp, enrollment, former]) await write(deviceKey, account, at(8));
+      await phoneOf(account, { deviceKey, createdAt: at(8) });
+    }
+    await phoneOf(accountId, { deviceKey: key, scope: "recover", createdAt: at(8) });
+    await enrollment(key, accountId, null);
+    expect(await since()).toBeUndefined();
+    await prisma.signUp.deleteMany({ where: { accountId } });
+    const { chainName } = await signUp(key, accountId, null);
+    expect(await since()).toBeUndefined();
+    const where = { accountId_chainName: { accountId, chainName } };
+    await prisma.signUp.update({ where, data: { deviceRegisteredAt: at(1) } });
+    expect(await since()).toEqual(at(1));
+    await enrollment(key, accountId, at(2));
+    expect(await since()).toEqual(at(2));
+    await former(key, accountId, at(3));
+    expect(await since()).toEqual(at(3));
+    await phoneOf(accountId, { deviceKey: key, createdAt: at(4) });
+    expect(await since()).toEqual(at(4));
+  });
+
+  it("counts a device as removed while its key is blocked on this account", async () => {
+    const owner = await phoneOf(accountId);
+    await freeze(owner);
+    const { algorithm, publicKey } = owner.deviceKey;
+    const removed = async () => (await prismaFreezeStore(prisma).find(accountId, clock.now()))?.removed;
+    const block = (account: string, until: Date | null) =>
+      prisma.blockedKey.upsert({
+        where: { accountId_algorithm_publicKey: { accountId: account, algorithm, publicKey } },
+        create: { accountId: account, algorithm, publicKey, until },
+        update: { until },
+      });
+    await block(uuidv7(clock), null);
+    expect(await removed()).toEqual([]);
+    await block(accountId, clock.now());
+    expect(await removed()).toEqual([]);
+    await block(accountId, new Date(clock.now().getTime() + 1));
+    expect(await removed()).toEqual([deviceParty(owner.deviceKey)]);
+  });
+
+  it("that is joined by a device cancels what others asked for, on this account only, and by the recovery key nothing", async () => {
+    const [owner, stolen] = [await phoneOf(accountId), await phoneOf(accountId)];
+    const recovery = await phoneOf(accountId, { scope: "recover" });
+    const elsewhere = uuidv7(clock);
+    const { deviceKey, accountKey } = stolen;
+    const [other, twin] = [await phoneOf(elsewhere), await phoneOf(elsewhere, { deviceKey, accountKey })];
+    for (const frozenBy of [owner, other]) await freeze(frozenBy);
+    for (const asking of [stolen, twin]) await expect(unfreeze(asking)).rejects.toMatchObject(required);
+    expect((await prismaFreezeStore(prisma).find(accountId, clock.now()))?.joinedBy).toEqual([]);
+    await freeze(owner);
+    clock.advance(TIME_LOCKS.deviceMs);
+    await expect(unfreeze(stolen)).rejects.toMatchObject(required);
+    await freeze(recovery);
+    clock.advance(TIME_LOCKS.deviceMs);
+    for (const asking of [stolen, twin]) await unfreeze(asking);
+    expect(await isFrozen()).toBe(false);
+  });
+
   it("is lifted by the recovery key alone when it has lasted, also where a device cancels all the time", async () => {
     const [stolen, recovery] = [await phoneOf(accountId), await phoneOf(accountId, { scope: "recover" })];
     await freeze(stolen);
@@ -184,6 +278,13 @@ describe("a freeze", () => {
     expect(await isFrozen()).toBe(false);
     await freeze(recovery);
     expect(await isFrozen()).toBe(true);
+    // Lifts long after the last one are another series.
+    const long = new Date(0);
+    await prisma.recoveryLift.update({ where: { accountId }, data: { since: long, lastAt: long } });
+    clock.advance(TIME_LOCKS.recoveryMs);
+    await unfreeze(recovery);
+    const [since, lastAt] = [clock.now(), clock.now()];
+    expect(await prisma.recoveryLift.findUnique({ where: { accountId } })).toMatchObject({ since, lastAt });
   });
 
   it("is lifted by nobody once the account has left", async () => {
