@@ -3,6 +3,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { freezing, phoneOf } from "../testing/freezing.ts";
 import { clock, prisma } from "../testing/store-fixture.ts";
+import { waitsForAccount } from "../testing/waits-for-account.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { liftHolds, openHolds, prismaHoldStore } from "./prisma-hold-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
@@ -73,6 +74,7 @@ describe("an account that waits for an operator", () => {
       { frozen: false, cause: "chain-alert" },
     ]);
     expect(await lift()).toEqual({ holds: [], still: undefined });
+    expect(await emitted()).toHaveLength(2);
     await place();
     expect(await frozen()).toBe(true);
   });
@@ -123,10 +125,16 @@ describe("an account that waits for an operator", () => {
 
   it("stays frozen by an alert that came later at a replica whose clock is behind", async () => {
     const [looked, unseen] = [alert(), alert()];
+    await place();
+    clock.advance(1_000);
     await place(looked);
     await prismaHoldStore(prisma).place(unseen, new Date(clock.now().getTime() - 5_000));
-    expect(await lift(looked.alertId)).toMatchObject({ holds: [looked], still: "held" });
+    expect(await lift(looked.alertId)).toMatchObject({ still: "held" });
     expect(await lift()).toMatchObject({ holds: [unseen], still: undefined });
+  });
+
+  it("is held and lifted under its lock, so that services are sent the last of the two", async () => {
+    for (const work of [() => place(), () => lift()]) expect(await waitsForAccount(accountId, work)).toBe(true);
   });
 
   it("stays frozen where it has left", async () => {

@@ -8,6 +8,7 @@ import { freezing, phoneOf } from "../testing/freezing.ts";
 import { app, clock, database, eventsOf, now, postgres, prisma, times } from "../testing/store-fixture.ts";
 import { FIRST_POSITIONS, tokenStateSince } from "../testing/token-state.ts";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";
+import { waitsForAccount } from "../testing/waits-for-account.ts";
 import { createCounter, createPollLimit } from "./limits.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
@@ -121,6 +122,8 @@ describe("sign-ins of new devices", () => {
     const signIn = signInOf();
     await store().begin(signIn, undefined);
     const finish = () => store().finish(signIn.id, sessionOf(signIn), now, "r");
+    const elsewhere = { ...sessionOf(signIn), accountId: uuidv7(clock) };
+    expect(await store().finish(signIn.id, elsewhere, now, "r")).toBe(false);
     const finished = await Promise.all(times(8, finish));
     expect(finished.filter(Boolean)).toHaveLength(1);
     expect(await prisma.session.count({ where: { accountId } })).toBe(1);
@@ -153,6 +156,8 @@ describe("sign-ins of new devices", () => {
     await store().markEnrolled(signIn.id, { ...transaction, id: "cd".repeat(32) }, now);
     expect(await store().additionOf(accountId, chainName, accountKey)).toEqual(transaction);
     expect(await store().additionOf(uuidv7(clock), chainName, accountKey)).toBeUndefined();
+    expect(await store().additionOf(accountId, "elsewhere", accountKey)).toBeUndefined();
+    expect(await store().additionOf(accountId, chainName, generateKeyPair().publicKey)).toBeUndefined();
   });
 
   it("lose their keys with their device, also where they never had a session", async () => {
@@ -163,6 +168,7 @@ describe("sign-ins of new devices", () => {
     expect(await store().mayEnroll(accountId, [signIn.accountKey])).toBe("yes");
     await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: identity, removedAt: now, requestId: "" });
     expect(await store().mayEnroll(accountId, [signIn.accountKey])).toBe("blocked");
+    expect(await store().mayEnroll(uuidv7(clock), [signIn.accountKey])).toBe("yes");
     expect(await store().mayEnroll(accountId, [generateKeyPair().publicKey])).toBe("yes");
     const finished = store().finish(signIn.id, sessionOf(signIn), now, "");
     await expect(finished).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
@@ -176,7 +182,13 @@ describe("sign-ins of new devices", () => {
     const requests = [1, 2, 3].map(() => signInOf({ deviceKey: identity }));
     for (const request of requests) await store().begin(request, undefined);
     const [approved, late, ...never] = requests as [TwoFactorSignIn, TwoFactorSignIn, TwoFactorSignIn];
+    // Neither removed from another account nor blocked for a while is removed.
+    const elsewhere = { accountId: uuidv7(clock), deviceKey: identity, removedAt: now, requestId: "" };
+    await prismaAccessStore(prisma).cutOff(elsewhere);
+    const until = new Date(now.getTime() + 60_000);
+    await prisma.blockedKey.create({ data: { accountId, ...identity, until } });
     await store().recordAddition(approved, transaction, removal);
+    expect(await store().mayEnroll(accountId, [approved.accountKey])).toBe("yes");
     await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: identity, removedAt: now, requestId: "" });
     const verdicts = () => Promise.all(requests.map(({ accountKey }) => store().mayEnroll(accountId, [accountKey])));
     expect(await verdicts()).toEqual(["blocked", "yes", "yes"]);
@@ -184,6 +196,16 @@ describe("sign-ins of new devices", () => {
     await store().recordAddition(late, transaction, removal);
     expect(await verdicts()).toEqual(["blocked", "blocked", "yes"]);
     expect(await store().mayEnroll(accountId, [never[0]!.deviceKey])).toBe("blocked");
+  });
+
+  it("are recorded and finished under the account's lock, which a removal or a freeze has meanwhile", async () => {
+    const signIn = signInOf();
+    await store().begin(signIn, undefined);
+    for (const work of [
+      () => store().recordAddition(signIn, transaction, removal),
+      () => store().finish(signIn.id, sessionOf(signIn), now, "r"),
+    ])
+      expect(await waitsForAccount(accountId, work)).toBe(true);
   });
 
   it("are enrolled once through all of the domain, in any order of the event and the finishing", async () => {
@@ -207,6 +229,11 @@ it("an account recovers while its recovery key has a live session", async () => 
   const recovery = await phoneOf(accountId, { scope: "recover" });
   expect(await store.isRecovering(accountId, now)).toBe(true);
   expect(await store.isRecovering(accountId, recovery.expiresAt)).toBe(false);
+  for (const over of [{ expiresAt: now }, { refreshExpiresAt: now }]) {
+    const other = uuidv7(clock);
+    await phoneOf(other, { scope: "recover", ...over });
+    expect(await store.isRecovering(other, now)).toBe(false);
+  }
   await postgresSessionStore(prisma, postgres).end(accountId, { id: recovery.id }, "signed-out", now, "");
   expect(await store.isRecovering(accountId, now)).toBe(false);
 });
