@@ -22,7 +22,10 @@ describe("exchanged codes", () => {
     const use = (code: string, exchange: () => Promise<typeof login>) =>
       codes.once(code, { binding: "b", keys: ["k"] }, exchange);
     const waiting = times(10, (i) => use(`silent-${i}`, () => silence.promise));
+    const claimed = () => prisma.exchangedCode.count({ where: { codeHash: { startsWith: "silent-" }, binding: "" } });
+    await vi.waitFor(async () => expect(await claimed()).toBe(10));
     expect(await use("of another provider", async () => login)).toEqual(login);
+    expect(await claimed()).toBe(10);
     silence.resolve(login);
     await Promise.all(waiting);
   });
@@ -31,10 +34,15 @@ describe("exchanged codes", () => {
     const codes = prismaExchangedCodeStore(prisma, clock);
     const login = { profile: person(), nonce: "" };
     const use = (exchange: () => Promise<typeof login>) => codes.once("lost", { binding: "b", keys: ["k"] }, exchange);
-    void use(() => new Promise(() => undefined));
+    const late = Promise.withResolvers<typeof login>();
+    const ended = use(() => late.promise);
     await vi.waitFor(async () => expect(await prisma.exchangedCode.count({ where: { codeHash: "lost" } })).toBe(1));
     clock.advance(25_000);
     expect(await use(async () => login)).toEqual(login);
+    // It had not ended: its answer replaces nothing.
+    late.resolve({ profile: person(), nonce: "" });
+    await ended;
+    expect(await use(() => expect.unreachable())).toEqual(login);
   });
 
   it("are not waited for without end where other requests with them come first again and again", async () => {
