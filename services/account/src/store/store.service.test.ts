@@ -4,13 +4,11 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { type Postgres, type Queries, sql } from "@countersign/postgres";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Creation } from "../domain/creations/creation.ts";
-import type { KeyAddition } from "../domain/key-additions/key-addition.ts";
 import type { SignedCreation } from "../domain/ports.ts";
 import { postgres, prisma } from "../testing/store-fixture.ts";
 import { postgresChainReadings } from "./chain-readings.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
 import { ensureProposalKeys, postgresCreationStore } from "./postgres-creation-store.ts";
-import { prismaKeyAdditionStore } from "./prisma-key-addition-store.ts";
 
 const clock = new FixedClock("2026-11-20T10:00:00Z");
 const chainName = "flow-emulator";
@@ -428,36 +426,5 @@ describe("creations", () => {
     const again = (await creations().assign(chainName, lease()))!;
     expect([again.keyIndex, again.sequenceNumber]).toEqual([creation.keyIndex, undefined]);
     expect(again.accountIds).toHaveLength(3);
-  });
-});
-
-describe("key additions", () => {
-  it("under one id are one, also of an abandoned one and another, and end once", async () => {
-    const store = prismaKeyAdditionStore(prisma);
-    const { transaction, transactionId, referenceHeight } = someSigned(1);
-    const newAddition = (): KeyAddition => ({
-      ...{ attemptId: uuidv7(clock), accountId: uuidv7(clock), chainName, userKey: generateKeyPair().publicKey },
-      ...{ state: "submitted", transaction, transactionId, referenceHeight, keyIndex: -1 },
-    });
-    const abandonedOf = (addition: KeyAddition): KeyAddition => ({
-      ...addition,
-      ...{ state: "abandoned", transaction: undefined },
-    });
-    const commit = (addition: KeyAddition) => store.commit(addition, clock.now());
-    const [one, other] = [newAddition(), newAddition()];
-    const racing = [one, abandonedOf(one), { ...one, transactionId: "t2" }];
-    const [first, ...rest] = await Promise.all(racing.map(commit));
-    expect(racing).toContainEqual(first);
-    expect(rest).toEqual([first, first]);
-
-    const [submitted, abandoned] = [await commit(other), await commit(abandonedOf(newAddition()))];
-    const { attemptId } = await commit(newAddition());
-    for (const id of [attemptId, abandoned.attemptId]) {
-      await store.finish(id, { state: "sealed", keyIndex: 2 });
-      await store.finish(id, { state: "failed" });
-    }
-    expect(await store.find(attemptId)).toMatchObject({ state: "sealed", keyIndex: 2 });
-    expect(await store.find(abandoned.attemptId)).toEqual(abandoned);
-    expect(await store.find(other.attemptId)).toEqual(submitted);
   });
 });
