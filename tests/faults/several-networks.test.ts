@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sendTransaction } from "@countersign/client";
@@ -9,8 +9,10 @@ import { startEmulator } from "@countersign/local-stack/emulator.ts";
 import { baseEnvironment, stateFiles } from "@countersign/local-stack/service-environment.ts";
 import { choosePorts } from "@countersign/local-stack/settings.ts";
 import { ensureTools } from "@countersign/local-stack/tools.ts";
+import { chainLine, readJsonLines } from "@countersign/runtime";
 import { createPhone, logIn } from "@countersign/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { chainReport } from "../../services/account/src/commands/chain-report.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { createPerson, persist, signUp } from "./person.ts";
 
@@ -138,4 +140,27 @@ it("a device joins a further network with its own key, and only its key opens th
   const signIn = { login: await newLogin(), chainName: second };
   const { account } = await persist(owner, "sign in", () => client.waitForTwoFactor(asked, { signIn }));
   expect(account.id).toBe(asked.twoFactorAuth.accountId);
+});
+
+it("a network that is no longer configured is in the chain report of a restore, without keys", async () => {
+  const owner = createPerson(stack.stack);
+  const since = new Date().toISOString();
+  await signUp(owner, { idempotent: true });
+  const login = await logIn(stack.stack, owner.email);
+  await persist(owner, "second network", () => owner.client.signUp({ login, chainName: second }));
+  const { id: accountId } = await persist(owner, "me", () => owner.client.me());
+
+  const env = await stack.environmentOf("account");
+  const { networks: all } = JSON.parse(readFileSync(env.CS_NETWORKS_FILE!, "utf8"));
+  const onlyFirst = join(dir, "only-first.json");
+  const configured = all.filter(({ chainName }: { chainName: string }) => chainName === first);
+  writeFileSync(onlyFirst, JSON.stringify({ networks: configured }));
+  const out = join(dir, "chain.jsonl");
+  const args = ["--since", since, "--out", out];
+  await chainReport.run({ args, env: { ...env, CS_NETWORKS_FILE: onlyFirst }, print: () => undefined });
+  const keysOn = (chainName: string) =>
+    readJsonLines(out, chainLine).flatMap((line) =>
+      line.kind === "keys" && line.accountId === accountId && line.chainName === chainName ? [line.keys.length] : [],
+    );
+  expect([keysOn(first), keysOn(second)]).toEqual([[2], [0]]);
 });

@@ -67,10 +67,11 @@ export const chainReport = command({
       }
       for (const { chainName, address, ours } of changed.values()) {
         const chain = chains.get(chainName);
-        if (!chain) continue;
         const owner = await prisma.address.findUnique({ where: { chainName_address: { chainName, address } } });
-        const { height } = await chain.latestBlock(signal);
-        const keys = (await chain.accountKeys(address, signal, height)).map((key) => keyLine(key, ours.has(key.index)));
+        // A chain that is no longer configured shows no keys, and so not that the account has left it.
+        const { height } = chain ? await chain.latestBlock(signal) : { height: 0n };
+        const onChain = chain ? await chain.accountKeys(address, signal, height) : [];
+        const keys = onChain.map((key) => keyLine(key, ours.has(key.index)));
         lines.push({ kind: "keys", chainName, address, accountId: owner?.accountId, height: String(height), keys });
       }
     } finally {

@@ -19,6 +19,12 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
+async function runRestore(chain: string, accounts: string): Promise<void> {
+  const stated = ["--since", "2026-11-20T09:00:00Z", "--by", "ada", "--reason", "disk lost", "--went-back"];
+  const args = [...stated, "--chain", chain, "--accounts", accounts];
+  await restore.run({ args, env: { KEY_DATABASE_URL: database.url }, print: () => undefined });
+}
+
 it("a key that was revoked on chain since signs in no more, and one that was added is listed", async () => {
   const store = postgresKeyStore(prisma, postgres);
   const register = registerKey({ store, clock: new FixedClock(), newId: v7, maxUserKeys: 20 });
@@ -50,9 +56,7 @@ it("a key that was revoked on chain since signs in no more, and one that was add
   const signIn = (key: typeof kept & object) => find({ accountId, chainName, publicKey: key.accountKey });
   await signIn(revoked!);
 
-  const stated = ["--since", "2026-11-20T09:00:00Z", "--by", "ada", "--reason", "disk lost", "--went-back"];
-  const args = [...stated, "--chain", chain, "--accounts", accounts];
-  await restore.run({ args, env: { KEY_DATABASE_URL: database.url }, print: () => undefined });
+  await runRestore(chain, accounts);
   await signIn(kept!);
   await expect(signIn(revoked!)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
   await expect(signIn(added!)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
@@ -62,4 +66,29 @@ it("a key that was revoked on chain since signs in no more, and one that was add
   await signIn(added!);
   await register(revoked!);
   await expect(signIn(revoked!)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+});
+
+it.each([
+  ["has left: all of its chains show so", [{ revoked: true }], 1],
+  ["has not left: one of its chains was not read", [], 0],
+])("an account %s", async (_, serverKeys, expected) => {
+  const accountId = v7();
+  const line = (chainName: string, keys: { revoked: boolean }[]) => {
+    const server = {
+      index: 0,
+      algorithm: "ES256",
+      publicKey: "ab".repeat(64),
+      weight: 999,
+      role: "server",
+      ours: true,
+    };
+    const address = "0123456789abcdef";
+    const shown = keys.map((key) => ({ ...server, ...key }));
+    return `${JSON.stringify({ kind: "keys", accountId, chainName, address, height: "9", keys: shown })}\n`;
+  };
+  const [chain, accounts] = [join(directory, `${accountId}.chain`), join(directory, `${accountId}.accounts`)];
+  writeFileSync(chain, line("flow-emulator", [{ revoked: true }]) + line("flow-testnet", serverKeys));
+  writeFileSync(accounts, "");
+  await runRestore(chain, accounts);
+  expect(await prisma.leftAccount.count({ where: { accountId } })).toBe(expected);
 });
