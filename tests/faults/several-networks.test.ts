@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { run } from "@countersign/build/run.ts";
 import { sendTransaction } from "@countersign/client";
 import { generateKeyPair } from "@countersign/keys/node";
 import { setUpNetwork } from "@countersign/local-stack/chain-setup.ts";
@@ -12,7 +13,6 @@ import { ensureTools } from "@countersign/local-stack/tools.ts";
 import { chainLine, readJsonLines } from "@countersign/runtime";
 import { createPhone, logIn } from "@countersign/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { chainReport } from "../../services/account/src/commands/chain-report.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { createPerson, persist, signUp } from "./person.ts";
 
@@ -156,8 +156,8 @@ it("a network that is no longer configured is in the chain report of a restore, 
   const configured = all.filter(({ chainName }: { chainName: string }) => chainName === first);
   writeFileSync(onlyFirst, JSON.stringify({ networks: configured }));
   const out = join(dir, "chain.jsonl");
-  const args = ["--since", since, "--out", out];
-  await chainReport.run({ args, env: { ...env, CS_NETWORKS_FILE: onlyFirst }, print: () => undefined });
+  const args = ["services/account/src/cli.ts", "chain-report", "--since", since, "--out", out];
+  await run(process.execPath, args, { env: { ...env, CS_NETWORKS_FILE: onlyFirst } });
   const keysOn = (chainName: string) =>
     readJsonLines(out, chainLine).flatMap((line) =>
       line.kind === "keys" && line.accountId === accountId && line.chainName === chainName ? [line.keys.length] : [],
