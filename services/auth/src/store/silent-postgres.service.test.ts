@@ -10,12 +10,12 @@ let database: TestDatabase;
 let proxy: TcpProxy;
 let url: string;
 let prisma: PrismaClient;
-const queryMs = 600;
+const queryMs = 1_500;
 
 beforeAll(async () => {
   database = await createTestDatabase("auth");
   ({ proxy, url } = await startDatabaseProxy(database.url));
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(url, 1, { connectMs: 400, queryMs }) });
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(url, 1, { connectMs: 1_000, queryMs }) });
 });
 afterEach(() => proxy.pass());
 afterAll(async () => {
