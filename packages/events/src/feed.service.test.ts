@@ -74,14 +74,6 @@ describe("the feed of all events", () => {
     expect(one.seen[0]!.decode().accountId).toBe(account);
   });
 
-  test("is quick", async () => {
-    const { sequences } = await startFeed();
-    const started = performance.now();
-    const sequence = await publish();
-    await expect.poll(sequences, { interval: 1 }).toEqual([sequence]);
-    expect(performance.now() - started).toBeLessThan(100);
-  });
-
   test("goes on without a gap where NATS was away", async () => {
     const { sequences } = await startFeed();
     const expected = [await publish()];
