@@ -9,6 +9,9 @@ const PHONE_MODULES = /^(expo-[a-z-]+|react-native|@sbaiahmed1\/react-native-bio
 const sources = "{packages,services,gateway,admin,dev,bench}";
 const exclude = [...configDefaults.exclude, "**/generated/**", "proto/gen/**"];
 
+/** Of all projects. `expect.poll` waits for as long as a busy machine may take; Vitest's default is a second. */
+const common = { exclude, expect: { poll: { timeout: 15_000 } } };
+
 /** Vitest's default leaves one core for itself, which on two cores is half of the machine. */
 const maxWorkers = Math.max(2, availableParallelism() - 1);
 
@@ -33,6 +36,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          ...common,
           include: [`${sources}/**/*.test.{ts,tsx}`, "tests/{faults/proxy,models}/*.test.ts"],
           exclude: [...exclude, "**/*.{service,long}.test.ts"],
           globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"],
@@ -48,6 +52,7 @@ export default defineConfig({
         plugins: [reactNativeGlobals()],
         test: {
           name: "react-native",
+          ...common,
           include: ["packages/{client,fcl,flow,keys,react-native}/**/*.test.ts"],
           exclude: [...exclude, "**/*.{browser,property}.test.ts"],
           // A matching code takes a second or two without WebCrypto.
@@ -59,6 +64,7 @@ export default defineConfig({
       {
         test: {
           name: "service",
+          ...common,
           include: [`${sources}/**/*.service.test.ts`],
           exclude: process.env.CS_TEST_PGBOUNCER ? exclude : [...exclude, "**/pgbouncer.service.test.ts"],
           globalSetup: ["packages/local-stack/src/testing/postgres-setup.ts"],
@@ -73,6 +79,7 @@ export default defineConfig({
         // Each worker has a stack: half of the time a file waits, for the chain or for a time lock.
         test: {
           name: "e2e",
+          ...common,
           include: ["tests/**/*.test.ts"],
           exclude: [...exclude, "tests/{answers,api,deploy,docs,faults,models,native,operations,packages,wallet}/**"],
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
@@ -86,8 +93,8 @@ export default defineConfig({
         // The Helm chart: `npm run check:deploy`.
         test: {
           name: "deploy",
+          ...common,
           include: ["tests/deploy/*.test.ts"],
-          exclude,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -96,8 +103,8 @@ export default defineConfig({
         // Compares the answers of the e2e project's gateways with the documented ones.
         test: {
           name: "answers",
+          ...common,
           include: ["tests/answers/*.test.ts"],
-          exclude,
           sequence: { groupOrder: 3 },
         },
       },
@@ -106,8 +113,8 @@ export default defineConfig({
         resolve: { alias: [{ find: PHONE_MODULES, replacement: resolve("tests/docs/set-up/phone-modules.ts") }] },
         test: {
           name: "docs",
+          ...common,
           include: ["tests/docs/*.test.ts"],
-          exclude,
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -118,8 +125,8 @@ export default defineConfig({
         // `npm run test:packages`: what app developers install, outside of this repository.
         test: {
           name: "packages",
+          ...common,
           include: ["tests/packages/*.test.ts"],
-          exclude,
           testTimeout: 120_000,
         },
       },
@@ -127,8 +134,8 @@ export default defineConfig({
         // `npm run test:api`: validators, generators and generated clients.
         test: {
           name: "api",
+          ...common,
           include: ["tests/api/*.test.ts"],
-          exclude,
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
@@ -139,8 +146,8 @@ export default defineConfig({
         // `npm run test:native`: the Kotlin and the Swift client, built and run against a stack.
         test: {
           name: "native",
+          ...common,
           include: ["tests/native/*.test.ts"],
-          exclude,
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 600_000,
           hookTimeout: 180_000,
@@ -151,8 +158,8 @@ export default defineConfig({
         // `npm run test:wallet`: apps/wallet in Chromium.
         test: {
           name: "wallet",
+          ...common,
           include: ["tests/wallet/*.test.ts"],
-          exclude,
           globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -163,8 +170,8 @@ export default defineConfig({
         // `npm run test:operations`: minutes for each file.
         test: {
           name: "operations",
+          ...common,
           include: ["tests/operations/*.test.ts", `${sources}/**/*.long.test.ts`],
-          exclude,
           globalSetup: ["packages/local-stack/src/testing/template-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -175,6 +182,7 @@ export default defineConfig({
         // Each file has a stack of its own and kills its processes; half of the time it waits for a restart.
         test: {
           name: "faults",
+          ...common,
           include: ["tests/faults/*.test.ts"],
           exclude: process.env.CS_TEST_LONG_FAULTS === "0" ? [...exclude, ...LONG_FAULTS] : exclude,
           globalSetup: ["packages/local-stack/src/testing/template-setup.ts"],

@@ -94,19 +94,17 @@ describe("a new device", () => {
     await expect(signIn()).rejects.toMatchObject({ error: "PleaseRegisterKey" });
     await approve(person, asked);
     await expect
-      .poll(
-        () =>
-          signIn().then(
-            () => "in",
-            ({ error }) => error,
-          ),
-        { timeout: 15_000 },
+      .poll(() =>
+        signIn().then(
+          () => "in",
+          ({ error }) => error,
+        ),
       )
       .toBe("in");
     const { client } = asked.phone;
     // The key is registered first, and the device follows by an event.
     const devices = async () => (await client.devices()).map(({ id }) => id);
-    await expect.poll(devices, { timeout: 15_000 }).toContain(asked.srcDeviceId);
+    await expect.poll(devices).toContain(asked.srcDeviceId);
   });
 
   it("finishes with its own request's token only, and not once it was rejected", async () => {

@@ -12,7 +12,7 @@ describe("people are notified", () => {
     const token = client.credentials!.accessToken;
     expect((await call("POST", "/account/v1/freeze", { token })).status).toBe(204);
     await expect
-      .poll(() => noticesSince(start).map(({ msg, event }) => `${msg}: ${event}`), { timeout: 5_000 })
+      .poll(() => noticesSince(start).map(({ msg, event }) => `${msg}: ${event}`))
       .toEqual(expect.arrayContaining(["push: notice.frozen", "mail: Your account is frozen"]));
     expect(deviceLog()).not.toContain(email);
   });
@@ -24,7 +24,7 @@ describe("people are notified", () => {
     const token = client.credentials!.accessToken;
     expect((await call("POST", "/account/v1/freeze", { token })).status).toBe(204);
     await expect
-      .poll(() => noticesSince(start).map(({ msg, event }) => `${msg}: ${event}`), { timeout: 5_000 })
+      .poll(() => noticesSince(start).map(({ msg, event }) => `${msg}: ${event}`))
       .toContain("mail: Ihr Konto ist gesperrt");
   });
 
@@ -53,7 +53,7 @@ describe("people are notified", () => {
     await expect.poll(requested, { interval: 5, timeout: 3_000 }).toMatchObject({ data: { id } });
     expect(requested()!.at - answered).toBeLessThan(300);
     await expect
-      .poll(() => noticesSince(start), { timeout: 5_000 })
+      .poll(() => noticesSince(start))
       .toContainEqual(expect.objectContaining({ msg: "push", event: "two-factor.requested", twoFactorId: id }));
 
     const token = client.credentials!.accessToken;
@@ -72,7 +72,7 @@ describe("people are notified", () => {
     const notices = () => noticesSince(start).map(({ msg, event }) => `${msg}: ${event}`);
     const news = ["push: notice.new-device", "mail: A new device was added to your account"];
     const expected = [...news, "push: two-factor.approved", "push: two-factor.finished"];
-    await expect.poll(notices, { timeout: 5_000 }).toEqual(expect.arrayContaining(expected));
+    await expect.poll(notices).toEqual(expect.arrayContaining(expected));
     // The sign-in that belongs to it causes no second notice.
     expect(notices().filter((line) => line.includes("sign-in"))).toEqual([]);
     expect(deviceLog()).not.toContain(email);

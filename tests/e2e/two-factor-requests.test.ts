@@ -161,19 +161,17 @@ describe("a frozen account", () => {
     await owner.client.freeze();
     const frozen = expect.objectContaining({ status: 403, error: "AccountFrozen" });
     await expect
-      .poll(() => problemOf(sendTransaction(newDevice.client, { network, cadence: NOTHING })), { timeout: 5_000 })
+      .poll(() => problemOf(sendTransaction(newDevice.client, { network, cadence: NOTHING })))
       .toEqual(frozen);
     expect(await problemOf(ask(owner))).toEqual(frozen);
     expect(await problemOf(owner.client.unfreeze())).toMatchObject({ status: 403, error: "TimeLockRequired" });
     await newDevice.client.unfreeze();
     await expect
-      .poll(
-        () =>
-          sendTransaction(newDevice.client, { network, cadence: NOTHING }).then(
-            () => "sealed",
-            () => "refused",
-          ),
-        { timeout: 10_000 },
+      .poll(() =>
+        sendTransaction(newDevice.client, { network, cadence: NOTHING }).then(
+          () => "sealed",
+          () => "refused",
+        ),
       )
       .toBe("sealed");
   });

@@ -88,7 +88,7 @@ describe("ID tokens", () => {
     const { accessToken } = answer.body.credentials;
     const addresses = async () =>
       (await send({ method: "GET", path: "/account/v1/me", token: accessToken })).body.account.addresses;
-    await expect.poll(addresses, { timeout: 10_000 }).not.toHaveLength(0);
+    await expect.poll(addresses).not.toHaveLength(0);
     for (const { profileImageUrl } of await addresses()) expect(profileImageUrl).toBe("");
     expect(read(accessToken).claims).not.toHaveProperty("auth_time");
   });

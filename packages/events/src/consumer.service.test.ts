@@ -89,7 +89,7 @@ describe("durable consumers", () => {
     const line = (name: string, labels: string) =>
       `countersign_consumer_${name}{durable="key-account-keys-changed"${labels},service="key"}`;
     const text = () => metrics.registry.metrics();
-    await expect.poll(text, { timeout: 10_000 }).toContain(`${line("events_total", ',outcome="handled"')} 2`);
+    await expect.poll(text).toContain(`${line("events_total", ',outcome="handled"')} 2`);
     expect(good).toBeDefined();
     expect(await text()).toContain(`${line("events_total", ',outcome="failed"')} 1`);
     expect(await text()).toContain(`${line("events_total", ',outcome="dropped"')} 1`);
@@ -126,7 +126,7 @@ describe("durable consumers", () => {
       const { num_pending, num_ack_pending } = await manager.consumers.info(EVENTS_STREAM, "auth-chain-alerts");
       return num_pending + num_ack_pending;
     };
-    await expect.poll(left, { timeout: 10_000 }).toBe(0);
+    await expect.poll(left).toBe(0);
   });
 
   it("leave to another replica what they do not begin", { timeout: 30_000 }, async () => {
@@ -151,13 +151,13 @@ describe("durable consumers", () => {
     const manager = await operator.jetstreamManager();
     const leaving = consume("key", { durable, handler: async () => {} }, await slowWay(300));
     const asked = async () => (await manager.consumers.info(EVENTS_STREAM, durable)).num_waiting;
-    await expect.poll(asked, { timeout: 10_000 }).toBe(1);
+    await expect.poll(asked).toBe(1);
     await leaving.close();
     const ids = await publish("account", "account-keys-changed", 1);
     const seen: string[] = [];
     consume("key", { durable, handler: async ({ event }) => void seen.push(event.id) });
     // An event that was delivered to the closed one would come again after 30 s.
-    await expect.poll(() => seen, { timeout: 10_000 }).toEqual(ids);
+    await expect.poll(() => seen).toEqual(ids);
   });
 
   it("leave nothing behind when they close just after a fetch request", { timeout: 60_000 }, async () => {
@@ -173,7 +173,7 @@ describe("durable consumers", () => {
       const seen: string[] = [];
       const next = consume("device", { durable, handler: async ({ event }) => void seen.push(event.id) });
       // An event that was delivered to the closed one would come again after 30 s.
-      await expect.poll(() => seen, { timeout: 10_000 }).toEqual(ids);
+      await expect.poll(() => seen).toEqual(ids);
       await next.close();
     }
   });
@@ -196,7 +196,7 @@ describe("durable consumers", () => {
       handler: async ({ event, attempt }) => void seen.set(event.id, attempt),
     });
     const ids = await publish("key", "key-revoked", 3);
-    await expect.poll(() => seen.size, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => seen.size).toBe(3);
     await operator.close();
     await nats.stop();
     // Longer than a fetch request stays open.
@@ -204,6 +204,6 @@ describe("durable consumers", () => {
     await nats.start();
     operator = await nats.connectAs("operator");
     ids.push(...(await publish("key", "key-revoked", 20)));
-    await expect.poll(() => [...seen], { timeout: 15_000 }).toEqual(ids.map((id) => [id, 1]));
+    await expect.poll(() => [...seen]).toEqual(ids.map((id) => [id, 1]));
   });
 });

@@ -68,7 +68,7 @@ describe("the feed of all events", () => {
     const expected: number[] = [];
     for (let count = 0; count < 200; count += 1) expected.push(await publish());
     for (const { sequences, feed } of [one, two]) {
-      await expect.poll(sequences, { timeout: 5_000 }).toEqual(expected);
+      await expect.poll(sequences).toEqual(expected);
       expect(feed.position()).toBe(expected.at(-1));
     }
     expect(one.seen[0]!.decode().accountId).toBe(account);
@@ -84,7 +84,7 @@ describe("the feed of all events", () => {
     await publisher.close();
     publisher = await nats.connectAs("device", LASTING);
     for (let count = 0; count < 20; count += 1) expected.push(await publish());
-    await expect.poll(sequences, { timeout: 15_000 }).toEqual(expected);
+    await expect.poll(sequences).toEqual(expected);
   });
 
   test("continues without a gap where a republished message is lost", async () => {
@@ -97,11 +97,11 @@ describe("the feed of all events", () => {
     await manager.streams.update(EVENTS_STREAM, silent);
     expected.push(await publish(), await publish());
     // The feed asks the stream periodically for events that it has not received.
-    await expect.poll(sequences, { timeout: 15_000 }).toEqual(expected);
+    await expect.poll(sequences).toEqual(expected);
     expected.push(await publish());
     await manager.streams.update(EVENTS_STREAM, { ...silent, ...(republish === undefined ? {} : { republish }) });
     expected.push(await publish());
-    await expect.poll(sequences, { timeout: 15_000 }).toEqual(expected);
+    await expect.poll(sequences).toEqual(expected);
   });
 
   test("reads one account's past event by event, from a sequence or a time on", async () => {
@@ -140,7 +140,7 @@ describe("the feed of all events", () => {
       const expected = [await publish()];
       expected.push(await publish(account, lies));
       expected.push(await publish());
-      await expect.poll(sequences, { timeout: 5_000 }).toEqual(expected);
+      await expect.poll(sequences).toEqual(expected);
       expect(seen.map(({ subject }) => subject)).toEqual(expected.map(() => `cs.v1.device.${account}.device-updated`));
       expect(breaks).toEqual([]);
     });
@@ -184,7 +184,7 @@ describe("the feed of all events", () => {
         .toBe(first + 1);
       const last = await publish();
       expect(last).toBe(first + 2);
-      await expect.poll(sequences, { timeout: 15_000 }).toEqual([first, first + 1, last]);
+      await expect.poll(sequences).toEqual([first, first + 1, last]);
       expect(breaks).toEqual([]);
       expect(seen.at(-1)!.decode().accountId).toBe(account);
     });
@@ -211,7 +211,7 @@ describe("the feed of all events", () => {
         await expect.poll(() => sequences().at(-1), { timeout: 5_000, interval: 5 }).toBe(grown);
         return answer;
       });
-      await expect.poll(() => grown, { timeout: 10_000 }).toBeGreaterThan(0);
+      await expect.poll(() => grown).toBeGreaterThan(0);
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       expect(subscribed.mock.calls.filter(([subject]) => subject === UNPARTITIONED.feed)).toHaveLength(1);
     } finally {
@@ -225,10 +225,10 @@ describe("the feed of all events", () => {
     const { config } = await manager.streams.info(EVENTS_STREAM);
     await manager.streams.delete(EVENTS_STREAM);
     await manager.streams.add(config);
-    await expect.poll(() => breaks, { timeout: 15_000 }).toEqual([0]);
+    await expect.poll(() => breaks).toEqual([0]);
     await expect.poll(() => feed.position()).toBe(0);
     const sequence = await publish();
-    await expect.poll(sequences, { timeout: 5_000 }).toEqual([sequence]);
+    await expect.poll(sequences).toEqual([sequence]);
     expect(sequence).toBe(1);
   });
 });

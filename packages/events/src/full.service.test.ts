@@ -64,7 +64,7 @@ describe("a full stream", () => {
       const { num_pending, num_ack_pending } = await manager.consumers.info(EVENTS_STREAM, alerts);
       return num_pending + num_ack_pending;
     };
-    await expect.poll(left, { timeout: 10_000 }).toBe(0);
+    await expect.poll(left).toBe(0);
 
     await manager.streams.purge(EVENTS_STREAM, { filter: "cs.v1.key.>" });
     await expect

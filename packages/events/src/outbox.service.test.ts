@@ -136,7 +136,7 @@ describe("the outbox", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const before = await streamMessages();
     await insert(1, { commitMs: 500 });
-    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 3_000 });
+    await expect.poll(waiting).toBe(0);
     expect(await streamMessages()).toBe(before + 1);
   });
 
@@ -162,7 +162,7 @@ describe("the outbox", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     for (let round = 0; round < 3; round += 1) {
       await insert(1);
-      await vi.waitFor(async () => expect(await waiting()).toBe(1), { timeout: 1_800 });
+      await expect.poll(waiting).toBe(1);
     }
   });
 
@@ -188,8 +188,8 @@ describe("the outbox", () => {
     });
     publisher();
     publisher();
-    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 10_000 });
-    await vi.waitFor(() => expect(seen).toHaveLength(350), { timeout: 10_000 });
+    await expect.poll(waiting).toBe(0);
+    await expect.poll(() => seen).toHaveLength(350);
     expect(new Set(seen).size).toBe(350);
   });
 
@@ -197,11 +197,11 @@ describe("the outbox", () => {
     await insert(1);
     const { rows } = await db.query("SELECT id, subject, payload FROM outbox");
     publisher({ pollMs: 100 });
-    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 5_000 });
+    await expect.poll(waiting).toBe(0);
     const before = await streamMessages();
     const { id, subject, payload } = rows[0];
     await db.query("INSERT INTO outbox (id, subject, payload) VALUES ($1, $2, $3)", [id, subject, payload]);
-    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 5_000 });
+    await expect.poll(waiting).toBe(0);
     expect(await streamMessages()).toBe(before);
   });
 
@@ -226,39 +226,39 @@ describe("the outbox", () => {
   test("one publisher keeps the order of the rows", async () => {
     const ids = await insert(1_200);
     publisher();
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
     expect(await lastIds(ids.length)).toEqual(ids);
   });
 
   test("rows wait while NATS is away and go out when it is back", async () => {
     publisher();
     await insert(1);
-    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 5_000 });
+    await expect.poll(waiting).toBe(0);
     await nats.stop();
     await insert(3);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await waiting()).toBe(3);
     await nats.start();
-    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 15_000 });
+    await expect.poll(waiting).toBe(0);
   });
 
   test("losing Postgres while waiting for NATS ends nothing: the rows are published later", async () => {
     publisher({ pollMs: 100 });
     await insert(1);
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
     const before = await streamMessages();
     process.kill(nats.pid(), "SIGSTOP");
     try {
       await insert(2);
       const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = 'outbox' AND datname = current_database()`;
-      await expect.poll(async () => (await db.query(cut)).rowCount, { timeout: 10_000 }).toBe(1);
+      await expect.poll(async () => (await db.query(cut)).rowCount).toBe(1);
       // An error without a listener shows as an uncaught one of this run.
       await new Promise((resolve) => setTimeout(resolve, 200));
     } finally {
       process.kill(nats.pid(), "SIGCONT");
     }
-    await expect.poll(waiting, { timeout: 15_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
     expect(await streamMessages()).toBe(before + 2);
   });
 
@@ -272,7 +272,7 @@ describe("the outbox", () => {
     await setUpEvents(operator!);
     const seen: string[] = [];
     consumer("auth-device-removed", async ({ event }) => void seen.push(event.id));
-    await expect.poll(() => seen.toSorted(), { timeout: 15_000 }).toEqual(ids);
+    await expect.poll(() => seen.toSorted()).toEqual(ids);
     expect(await streamMessages()).toBe(3);
     expect(await waiting()).toBe(0);
   });

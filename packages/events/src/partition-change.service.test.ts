@@ -112,9 +112,8 @@ describe("a change from one stream to partitions", () => {
     await expect.poll(() => handled.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(sent.length);
     // Device's streams end once, and clients continue from their last id in the account's partition.
     const breaks = () => seen.filter((each) => each === "break");
-    await expect.poll(breaks, { timeout: 10_000 }).toHaveLength(1);
-    for (const accountId of accounts)
-      await expect.poll(() => feeds.of(accountId).position(), { timeout: 10_000 }).toBeGreaterThan(FIRST);
+    await expect.poll(breaks).toHaveLength(1);
+    for (const accountId of accounts) await expect.poll(() => feeds.of(accountId).position()).toBeGreaterThan(FIRST);
     await closeAll();
     expect(breaks()).toHaveLength(1);
 

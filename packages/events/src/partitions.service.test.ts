@@ -100,7 +100,7 @@ describe("events in partitions", () => {
     await setTimeout(300);
     expect(begun).toBe(expected);
     release.resolve();
-    await expect.poll(() => begun, { timeout: 10_000 }).toBe(5 * PARTITIONS);
+    await expect.poll(() => begun).toBe(5 * PARTITIONS);
   });
 
   it("are stored once where they are published again", async () => {

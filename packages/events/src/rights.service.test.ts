@@ -298,7 +298,7 @@ describe.each([1, 4])("rights at NATS with partitions: %i", (partitions) => {
         expect(await got.promise, durable).toBe(subject);
         const settled = async () => (await manager.consumers.info(stream, durable)).num_ack_pending;
         // The event that is being handled above comes again later.
-        if (durable !== victim) await expect.poll(settled, { timeout: 10_000 }).toBe(0);
+        if (durable !== victim) await expect.poll(settled).toBe(0);
         await consumer.close();
       }
       await link.close();

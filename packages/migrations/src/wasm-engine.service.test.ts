@@ -79,10 +79,8 @@ it("a migration that needs a busy table lets others read it, and is applied once
   await busy.query("BEGIN");
   await busy.query("SELECT count(*) FROM busy");
   const migrating = apply(2);
-  await vi.waitFor(async () => {
-    const { rows } = await watcher.query("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'busy'::regclass");
-    expect(rows).toHaveLength(1);
-  });
+  const blocked = () => watcher.query("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'busy'::regclass");
+  await expect.poll(async () => (await blocked()).rowCount).toBe(1);
   // Behind the migration, which waits behind `busy`: without its time limit this would wait for `busy`, too.
   await reader.query("SET statement_timeout = 10000");
   await reader.query("SELECT count(*) FROM busy");
@@ -104,7 +102,7 @@ it("an index that is made beside others waits for older transactions, and replac
     watcher.query(
       "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INDEX CONCURRENTLY%'",
     );
-  await vi.waitFor(async () => expect((await waiting()).rowCount).toBe(1));
+  await expect.poll(async () => (await waiting()).rowCount).toBe(1);
   // Longer than any other statement of a migration waits for a lock.
   await watcher.query("SELECT pg_sleep(2.5)");
   await old.query("COMMIT");
@@ -127,7 +125,7 @@ async function busyTable() {
 const waitingFor = async (watcher: pg.Client): Promise<number> => {
   const waiting = () =>
     watcher.query<{ pid: number }>("SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'busy'::regclass");
-  await vi.waitFor(async () => expect((await waiting()).rowCount).toBe(1), { timeout: 10_000 });
+  await expect.poll(async () => (await waiting()).rowCount).toBe(1);
   return (await waiting()).rows[0]!.pid;
 };
 

@@ -87,7 +87,7 @@ describe("time", () => {
     await calls.started;
     leaving.abort();
     expect(await answer).toMatchObject({ reason: "Unavailable" });
-    await vi.waitFor(() => expect(aborted).toHaveBeenCalled());
+    await expect.poll(() => aborted).toHaveBeenCalled();
   });
 
   test("stopping waits for running calls, then ends them", async () => {

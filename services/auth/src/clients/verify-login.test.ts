@@ -83,10 +83,11 @@ describe("ID tokens", () => {
     time.advance(3_601_000);
     // The known address serves until the provider has answered.
     await logInAt(now + 3_601);
-    await vi.waitFor(async () => {
+    const requestsAfterLogin = async () => {
       await logInAt(now + 3_601);
-      expect(moving.requests).toContain("/new-keys");
-    });
+      return moving.requests;
+    };
+    await expect.poll(requestsAfterLogin).toContain("/new-keys");
     await moving.close();
   });
 

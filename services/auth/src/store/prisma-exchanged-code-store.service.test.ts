@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { clock, person, prisma, times } from "../testing/store-fixture.ts";
 import { prismaExchangedCodeStore } from "./prisma-exchanged-code-store.ts";
 
@@ -23,7 +23,7 @@ describe("exchanged codes", () => {
       codes.once(code, { binding: "b", keys: ["k"] }, exchange);
     const waiting = times(10, (i) => use(`silent-${i}`, () => silence.promise));
     const claimed = () => prisma.exchangedCode.count({ where: { codeHash: { startsWith: "silent-" }, binding: "" } });
-    await vi.waitFor(async () => expect(await claimed()).toBe(10));
+    await expect.poll(claimed).toBe(10);
     expect(await use("of another provider", async () => login)).toEqual(login);
     expect(await claimed()).toBe(10);
     silence.resolve(login);
@@ -36,7 +36,7 @@ describe("exchanged codes", () => {
     const use = (exchange: () => Promise<typeof login>) => codes.once("lost", { binding: "b", keys: ["k"] }, exchange);
     const late = Promise.withResolvers<typeof login>();
     const ended = use(() => late.promise);
-    await vi.waitFor(async () => expect(await prisma.exchangedCode.count({ where: { codeHash: "lost" } })).toBe(1));
+    await expect.poll(() => prisma.exchangedCode.count({ where: { codeHash: "lost" } })).toBe(1);
     clock.advance(25_000);
     expect(await use(async () => login)).toEqual(login);
     // It had not ended: its answer replaces nothing.

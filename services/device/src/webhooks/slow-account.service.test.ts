@@ -11,8 +11,7 @@ function hang(hanging: string): () => void {
   world.answer = ({ id }) => (id === hanging ? answer.promise : ok);
   return () => answer.resolve(ok);
 }
-const expectSeen = (ids: readonly string[]) =>
-  expect.poll(() => world.seen, { timeout: 10_000 }).toEqual(expect.arrayContaining([...ids]));
+const expectSeen = (ids: readonly string[]) => expect.poll(() => world.seen).toEqual(expect.arrayContaining([...ids]));
 
 it("an account that takes long does not hold up more others than are sent at once", async () => {
   const slow = await add(newAccount());
@@ -46,10 +45,10 @@ it("sends at most ten requests to an endpoint at once, however often it looks", 
   for (let n = 0; n < 12; n += 1) await add(newAccount());
   const deliver = world.newProcess();
   const working = deliver("wallet");
-  await expect.poll(() => waiting.length, { timeout: 10_000 }).toBe(10);
+  await expect.poll(() => waiting.length).toBe(10);
   await deliver("wallet");
   for (let sent = 10; sent <= 12; sent += 1) {
-    await expect.poll(() => world.seen.length, { timeout: 10_000 }).toBe(sent);
+    await expect.poll(() => world.seen.length).toBe(sent);
     waiting.shift()!();
   }
   for (const answer of waiting) answer();
@@ -113,7 +112,7 @@ it("a failed look beside a slow account does not keep the others from theirs", a
   await expectSeen([slow]);
   const other = await add(newAccount());
   await deliver("wallet");
-  await expect.poll(() => looks, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => looks).toBe(2);
   await deliver("wallet");
   await expectSeen([other]);
   end();

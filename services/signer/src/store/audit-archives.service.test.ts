@@ -14,7 +14,7 @@ import { readForEpoch } from "./prisma-checkpoint-store.ts";
 // Each test writes thousands of signed records.
 vi.setConfig({ testTimeout: 120_000 });
 const HOUR_MS = 3_600_000;
-const isCovered = (count: number) => expect.poll(countCovered, { timeout: 15_000 }).toBe(count);
+const isCovered = (count: number) => expect.poll(countCovered).toBe(count);
 
 /**
  * Two signers. Before `before`: a closed chain of 20 records, and open ones of 1500 and 30; then 700 and 5
@@ -110,9 +110,7 @@ describe("an archive", () => {
     await isCovered(2638);
     moveOn(1.1 * HOUR_MS);
     await other.write(4);
-    await expect
-      .poll(() => prisma.auditChain.count({ where: { closedIn: { not: null } } }), { timeout: 15_000 })
-      .toBe(3);
+    await expect.poll(() => prisma.auditChain.count({ where: { closedIn: { not: null } } })).toBe(3);
     const second = await archive(new Date(clock.now().getTime() + 1));
     expect(await remove(second)).toBeGreaterThan(0);
     const processes = [one, other, fresh, behind];
@@ -300,7 +298,7 @@ describe("behind an archive", () => {
     // The archive has one checkpoint or more.
     expect((await verifyDatabase()).problems.join()).toMatch(/checkpoints? 1 (is|to \d+ are) missing/);
     const fresh = newAuditProcess("fresh", true, { clock });
-    await expect.poll(() => fresh.state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => fresh.state.alarms).toBeGreaterThan(0);
     const last = await prisma.auditCheckpoint.findFirstOrThrow({ orderBy: { sequence: "desc" } });
     const forged = { after: 0, sequence: Number(last.sequence), hash: last.hash, time: last.time, heads: [] };
     const stated = {

@@ -111,9 +111,9 @@ it("a signer of before that still writes loses no record: what it commits is tak
     async (tx) => {
       await writeRows(tx, late);
       migrated = database.migrate();
-      await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
+      await expect.poll(waiting).toBe(1);
       refused = expect(prisma.$transaction((other) => writeRows(other, later))).rejects.toThrow();
-      await expect.poll(waiting, { timeout: 10_000 }).toBe(2);
+      await expect.poll(waiting).toBe(2);
     },
     { timeout: 30_000 },
   );

@@ -27,7 +27,7 @@ describe("checkpoints on Postgres", () => {
     const receipts: AuditReceipt[] = [];
     for (const count of [300, 900, 1]) {
       for (const { write } of processes) receipts.push(...(await write(count)));
-      await expect.poll(countCovered, { timeout: 10_000 }).toBe(receipts.length);
+      await expect.poll(countCovered).toBe(receipts.length);
     }
     for (const { checkpointer } of processes) await checkpointer.close();
     const stored = await prisma.auditCheckpoint.findMany({ orderBy: { sequence: "asc" } });
@@ -75,7 +75,7 @@ describe("checkpoints on Postgres", () => {
     await expect(prove(receipts)).rejects.toMatchObject({ reason: "Unavailable", retryAfterSeconds: 1 });
     // The next process covers the records that a process left uncovered when it died.
     const { checkpointer } = newAuditProcess("one");
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(1);
+    await expect.poll(countCovered).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 500));
     await checkpointer.close();
     expect(await prisma.auditCheckpoint.count()).toBe(1);
@@ -154,7 +154,7 @@ describe("checkpoints on Postgres", () => {
   it("an export is whole though records are written while it is made", async () => {
     const { checkpointer, path, write } = newAuditProcess("one");
     await write(200);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(200);
+    await expect.poll(countCovered).toBe(200);
     const elsewhere = [{ name: "file", checkpoints: readCheckpointFile(path) }];
     const lines: string[] = [];
     for await (const line of exportAudit(prisma)) {
@@ -181,7 +181,7 @@ describe("checkpoints on Postgres", () => {
     expect(await readRecordHashes(prisma, chainId, kept.length, 130)).toEqual([]);
     expect((await verifyDatabase([])).problems.join("; ")).toContain(`record ${kept.length + 1} is missing or moved`);
     const { checkpointer, state } = newAuditProcess("one", false);
-    await expect.poll(() => state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => state.alarms).toBeGreaterThan(0);
     await checkpointer.close();
     expect(await countCovered()).toBe(kept.length);
   });
@@ -189,14 +189,14 @@ describe("checkpoints on Postgres", () => {
   it("alarms at once where the database lost what is under a checkpoint, or checkpoints that the file has", async () => {
     const { checkpointer, write, state } = newAuditProcess("one");
     await write(20);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(20);
+    await expect.poll(countCovered).toBe(20);
     expect(state.alarms).toBe(0);
     await prisma.auditCheckpoint.deleteMany();
-    await expect.poll(() => state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => state.alarms).toBeGreaterThan(0);
     await checkpointer.close();
     const fresh = newAuditProcess("other", false);
     await prisma.auditChain.deleteMany();
-    await expect.poll(() => fresh.state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => fresh.state.alarms).toBeGreaterThan(0);
     await fresh.checkpointer.close();
   });
 });

@@ -30,7 +30,7 @@ const lastCheckpoint = async () => {
   const { text } = await prisma.auditCheckpoint.findFirstOrThrow({ orderBy: { sequence: "desc" } });
   return parseCheckpoint(text)!;
 };
-const isCovered = (count: number) => expect.poll(countCovered, { timeout: 10_000 }).toBe(count);
+const isCovered = (count: number) => expect.poll(countCovered).toBe(count);
 
 /** A process that left a chain of 20 records, which was closed, and has written 3 into another one. */
 async function closeOne() {
@@ -100,7 +100,7 @@ it("a closed chain that is opened again in the database is under no further chec
   await prisma.auditChain.update({ where: { id: closedId }, data: { closedIn: null, closedSize: null } });
   await one.write(1);
   await isCovered(4);
-  await expect.poll(() => one.state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => one.state.alarms).toBeGreaterThan(0);
   await one.checkpointer.close();
   expect((await verifyDatabase(readCheckpointFile(one.path))).problems).toEqual([]);
 });
@@ -119,7 +119,7 @@ it("an open chain that is marked as closed raises an alarm, and no checkpoint is
   ]);
   const other = newMovedProcess("other");
   await other.write(1);
-  await expect.poll(() => other.state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => other.state.alarms).toBeGreaterThan(0);
   expect((await lastCheckpoint()).sequence).toBe(sequence);
   expect(tree.size).toBe(4n);
   for (const { checkpointer } of [one, other]) await checkpointer.close();
@@ -130,7 +130,7 @@ it("a closed chain with another head raises an alarm", async () => {
   await prisma.auditChain.update({ where: { id: closedId }, data: { headSequence: 21, closedSize: 21 } });
   await one.checkpointer.close();
   const other = newMovedProcess("other");
-  await expect.poll(() => other.state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => other.state.alarms).toBeGreaterThan(0);
   await other.checkpointer.close();
   expect((await verifyDatabase(readCheckpointFile(one.path))).problems.join()).toContain(
     "records 21 to 21 are missing",

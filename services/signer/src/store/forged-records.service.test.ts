@@ -70,13 +70,13 @@ describe("records that the signer did not write", () => {
   it.each(forgeries)("%s: under no checkpoint, an alarm, and the export is not whole", async (_, forge, honest) => {
     const one = newAuditProcess("one");
     await one.write(5);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(5);
+    await expect.poll(countCovered).toBe(5);
     const chainId = await forge();
-    await expect.poll(() => one.state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => one.state.alarms).toBeGreaterThan(0);
     // Honest chains go on.
     const other = newAuditProcess("other");
     await other.write(7);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(12);
+    await expect.poll(countCovered).toBe(12);
     await Promise.all([one.checkpointer.close(), other.checkpointer.close()]);
     const forged = await prisma.auditTree.findUnique({ where: { chainId } });
     expect(Number(forged?.size ?? 0)).toBe(honest);
@@ -100,7 +100,7 @@ describe("records that the signer did not write", () => {
     await prisma.auditBatch.update({ where, data: joined(records) });
     await prisma.auditChain.update({ where: { id: chain.id }, data: { headHash: records.at(-1)!.hash } });
     const other = newAuditProcess("other", false);
-    await expect.poll(() => other.state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => other.state.alarms).toBeGreaterThan(0);
     await other.checkpointer.close();
     expect(await countCovered()).toBe(1);
     expect((await verifyDatabase()).problems.join("; ")).toContain(chain.id);
@@ -109,7 +109,7 @@ describe("records that the signer did not write", () => {
   it("a chain whose head was moved is given up with an alarm", async () => {
     const one = newAuditProcess("one", false);
     await one.write(2);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(2);
+    await expect.poll(countCovered).toBe(2);
     await one.checkpointer.close();
     await prisma.auditChain.updateMany({ data: { headSequence: 1n } });
     await expect(one.write(1)).rejects.toMatchObject({ reason: "Unavailable" });
@@ -121,12 +121,12 @@ describe("records that the signer did not write", () => {
   it("heads out of all bounds keep no other chain from a checkpoint", async () => {
     const one = newAuditProcess("one", false);
     await one.write(2);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(2);
+    await expect.poll(countCovered).toBe(2);
     const { chain } = await honestChain();
     for (const headSequence of [-5n, 2n ** 62n, 9n])
       await prisma.auditChain.create({ data: { ...chain, id: uuidv7({ now: () => new Date() }), headSequence } });
     await one.write(2);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(4);
+    await expect.poll(countCovered).toBe(4);
     expect(one.state.alarms).toBeGreaterThan(0);
     await one.checkpointer.close();
   });
@@ -134,12 +134,12 @@ describe("records that the signer did not write", () => {
   it("a batch beside the honest ones keeps none of them from a checkpoint", async () => {
     const one = newAuditProcess("one", false);
     await one.write(4);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(4);
+    await expect.poll(countCovered).toBe(4);
     const { batch, head } = await honestChain();
     const records = chainRecords(head, entries(1));
     await prisma.auditBatch.create({ data: { ...batch, lastSequence: 5n, ...joined(records) } });
     await one.write(3);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(7);
+    await expect.poll(countCovered).toBe(7);
     expect(one.state.alarms).toBeGreaterThan(0);
     await one.checkpointer.close();
   });
@@ -151,11 +151,11 @@ describe("the checkpointer's own rows", () => {
   it("a changed tree is not what the next root is made from", async () => {
     const one = newAuditProcess("one");
     await one.write(5);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(5);
+    await expect.poll(countCovered).toBe(5);
     const { tree } = growTree(EMPTY_TREE, otherHashes(5));
     await prisma.auditTree.updateMany({ data: { frontier: Uint8Array.from(Buffer.concat(tree.frontier)) } });
     await one.write(2);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(7);
+    await expect.poll(countCovered).toBe(7);
     await one.checkpointer.close();
     expect(one.state.alarms).toBeGreaterThan(0);
     expect((await verifyDatabase(readCheckpointFile(one.path))).problems).toEqual([]);
@@ -170,14 +170,14 @@ describe("the checkpointer's own rows", () => {
       return one;
     });
     const { checkpointer } = await held;
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(1);
+    await expect.poll(countCovered).toBe(1);
     await checkpointer.close();
   });
 
   it("a checkpoint that the audit key has not signed is continued by none", async () => {
     const one = newAuditProcess("one");
     await one.write(5);
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(5);
+    await expect.poll(countCovered).toBe(5);
     const last = await prisma.auditCheckpoint.findFirstOrThrow({ orderBy: { sequence: "desc" } });
     const tree5 = await prisma.auditTree.findFirstOrThrow();
     const { tree } = growTree(EMPTY_TREE, otherHashes(6));
@@ -191,13 +191,13 @@ describe("the checkpointer's own rows", () => {
     const frontier = Uint8Array.from(Buffer.concat(tree.frontier));
     await prisma.auditTree.updateMany({ data: { size: 6n, hash, frontier } });
     await one.write(3);
-    await expect.poll(() => one.state.alarms, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => one.state.alarms).toBeGreaterThan(1);
     expect(await prisma.auditCheckpoint.count({ where: { sequence: { gt: BigInt(sequence) } } })).toBe(0);
     // Nor is it in the file, which goes on once the forged rows are gone.
     expect(readCheckpointFile(one.path)).toHaveLength(checkpoint.sequence);
     await prisma.auditCheckpoint.delete({ where: { sequence: BigInt(sequence) } });
     await prisma.auditTree.update({ where: { chainId: tree5.chainId }, data: tree5 });
-    await expect.poll(countCovered, { timeout: 10_000 }).toBe(8);
+    await expect.poll(countCovered).toBe(8);
     await one.checkpointer.close();
     expect((await verifyDatabase(readCheckpointFile(one.path))).problems).toEqual([]);
     expect(readCheckpointFile(one.path).length).toBeGreaterThan(checkpoint.sequence);

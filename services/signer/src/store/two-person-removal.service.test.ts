@@ -30,7 +30,7 @@ beforeEach(async () => {
   const { archive } = newOperator();
   for (const covered of [10, 20]) {
     await write(10);
-    await expect.poll(countCovered, { timeout: 15_000 }).toBe(covered);
+    await expect.poll(countCovered).toBe(covered);
   }
   lines = await archive(new Date(Date.now() + 1));
   await write(20);
