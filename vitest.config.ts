@@ -9,7 +9,7 @@ const PHONE_MODULES = /^(expo-[a-z-]+|react-native|@sbaiahmed1\/react-native-bio
 const sources = "{packages,services,gateway,admin,dev,bench}";
 const exclude = [...configDefaults.exclude, "**/generated/**", "proto/gen/**"];
 
-/** Of all projects. `expect.poll` waits for as long as a busy machine may take; Vitest's default is a second. */
+/** Of all projects. `expect.poll` waits for as long as a busy machine may take; its default is a second. */
 const common = { exclude, expect: { poll: { timeout: 15_000 } } };
 
 /** Vitest's default leaves one core for itself, which on two cores is half of the machine. */

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { CallContext } from "./context.ts";
 import { request, world } from "./testing/call-world.ts";
 
-/** Calls of which each first does `begin` and then runs until `end`. `started` resolves with the first one. */
+/** Calls of which each does `begin` and then runs until `end`. `started` resolves with the first one. */
 function runningCalls(begin: (call: CallContext) => void = () => undefined) {
   const [started, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   world.work = (call) => {
