@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "@countersign/build/run.ts";
@@ -142,25 +145,51 @@ it("a device joins a further network with its own key, and only its key opens th
   expect(account.id).toBe(asked.twoFactorAuth.accountId);
 });
 
-it("a network that is no longer configured is in the chain report of a restore, without keys", async () => {
+/** A node that has all but the keys of one account. */
+async function nodeWithout(address: string, accessNode: string): Promise<Server> {
+  const server = createServer(async ({ url = "", method }, response) => {
+    if (method !== "GET" || url.startsWith(`/v1/accounts/${address}?`)) return response.writeHead(400).end();
+    const answer = await fetch(new URL(url, accessNode));
+    return response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer()));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+it("the chain report of a restore names accounts that it does not read, without keys", {
+  timeout: 240_000,
+}, async () => {
   const owner = createPerson(stack.stack);
   const since = new Date().toISOString();
   await signUp(owner, { idempotent: true });
   const login = await logIn(stack.stack, owner.email);
   await persist(owner, "second network", () => owner.client.signUp({ login, chainName: second }));
-  const { id: accountId } = await persist(owner, "me", () => owner.client.me());
+  const { id: accountId, addresses } = await persist(owner, "me", () => owner.client.me());
+  const { address } = addresses.find(({ chainName, chainType }) => chainName === second && chainType === "cadence")!;
+  const bare = address.replace(/^0x/, "");
+  const node = await nodeWithout(bare, networks[second]!.accessNode);
+  const { port } = node.address() as AddressInfo;
 
   const env = await stack.environmentOf("account");
   const { networks: all } = JSON.parse(readFileSync(env.CS_NETWORKS_FILE!, "utf8"));
-  const onlyFirst = join(dir, "only-first.json");
-  const configured = all.filter(({ chainName }: { chainName: string }) => chainName === first);
-  writeFileSync(onlyFirst, JSON.stringify({ networks: configured }));
+  const of = (name: string) => all.find(({ chainName }: { chainName: string }) => chainName === name);
+  const configured = join(dir, "networks.json");
   const out = join(dir, "chain.jsonl");
-  const args = ["services/account/src/cli.ts", "chain-report", "--since", since, "--out", out];
-  await run(process.execPath, args, { env: { ...env, CS_NETWORKS_FILE: onlyFirst } });
-  const keysOn = (chainName: string) =>
-    readJsonLines(out, chainLine).flatMap((line) =>
-      line.kind === "keys" && line.accountId === accountId && line.chainName === chainName ? [line.keys.length] : [],
-    );
-  expect([keysOn(first), keysOn(second)]).toEqual([[2], [0]]);
+  /** Returns the numbers of keys that the account has in the report. */
+  const report = async (read: object[], without: string[] = []) => {
+    writeFileSync(configured, JSON.stringify({ networks: read }));
+    const args = ["services/account/src/cli.ts", "chain-report", "--since", since, "--out", out, ...without];
+    await run(process.execPath, args, { env: { ...env, CS_NETWORKS_FILE: configured } });
+    const lines = readJsonLines(out, chainLine).filter((line) => line.kind === "keys");
+    const ofAccount = lines.filter((line) => line.accountId === accountId);
+    return Object.fromEntries(ofAccount.map(({ chainName, keys }) => [chainName, keys.length]));
+  };
+
+  const unread = { [first]: 2, [second]: 0 };
+  expect(await report([of(first)])).toEqual(unread);
+  expect(await report([of(first), of(second)])).toEqual({ [first]: 2, [second]: 2 });
+  const silent = [of(first), { ...of(second), accessNode: `http://127.0.0.1:${port}` }];
+  await expect(report(silent)).rejects.toThrow(`the keys of ${second}/${bare} were not read`);
+  expect(await report(silent, ["--without", `${second}/${bare}`])).toEqual(unread);
+  node.close();
 });

@@ -17,11 +17,15 @@ type Chain = ReturnType<typeof createFlowChain>;
  * made, and all keys of each account whose keys changed. Reads only; no process has to run.
  */
 export const chainReport = command({
-  usage: "chain-report --since <time> --out <file>",
+  usage: "chain-report --since <time> --out <file> [--without <chain/address>]…",
   about: "Writes the accounts that were created on chain since, and the keys of those that changed, to a file.",
-  options: { since: { type: "string" }, out: { type: "string" } },
+  options: {
+    since: { type: "string" },
+    out: { type: "string" },
+    without: { type: "string", multiple: true, default: [] },
+  },
   async run({ values, env, print }) {
-    const { out } = values;
+    const { out, without } = values;
     if (!out) throw new UsageError(this.usage);
     const since = readSince(this.usage, values.since);
     const config = loadConfig(env);
@@ -65,12 +69,13 @@ export const chainReport = command({
             changed.set(place, { chainName: other.chainName, address: other.address, ours: new Set() });
         }
       }
-      for (const { chainName, address, ours } of changed.values()) {
-        const chain = chains.get(chainName);
+      for (const [place, { chainName, address, ours }] of changed) {
         const owner = await prisma.address.findUnique({ where: { chainName_address: { chainName, address } } });
-        // A chain that is no longer configured shows no keys, and so not that the account has left it.
+        // An account that is not read, as where its chain is no longer configured, shows no keys, and so not
+        // that it has left.
+        const chain = without.includes(place) ? undefined : chains.get(chainName);
         const { height } = chain ? await chain.latestBlock(signal) : { height: 0n };
-        const onChain = chain ? await chain.accountKeys(address, signal, height) : [];
+        const onChain = chain ? await chain.accountKeys(address, signal, height).catch(unread(place)) : [];
         const keys = onChain.map((key) => keyLine(key, ours.has(key.index)));
         lines.push({ kind: "keys", chainName, address, accountId: owner?.accountId, height: String(height), keys });
       }
@@ -81,6 +86,11 @@ export const chainReport = command({
     print(`${lines.length} lines in ${out}, read at ${systemClock.now().toISOString()}`);
   },
 });
+
+/** Throws an error that names the account as `--without` does. */
+const unread = (place: string) => (cause: unknown) => {
+  throw new Error(`the keys of ${place} were not read: ${cause}`, { cause });
+};
 
 const keyLine = (key: AccountKey, ours: boolean) => ({
   index: key.index,
