@@ -1,4 +1,4 @@
-import { systemClock, uuidv7 } from "@countersign/core";
+import { isAppError, systemClock, uuidv7 } from "@countersign/core";
 import { openPostgres } from "@countersign/postgres";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeyOrigin, KeysService } from "@countersign/proto/key/v1/keys.ts";
@@ -17,6 +17,9 @@ import { loadConfig } from "../config.ts";
 import { FIRST_USER_KEY_INDEX } from "../domain/sign-up/sign-up-saga.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { toSaga, toTwoFactorSignIn } from "../store/rows.ts";
+
+/** Reasons for which the key or the device service takes one enrollment for no new one. */
+const REFUSALS = ["TooManyKeys", "TooManyDevices", "DeviceConflict", "InvalidRequest"] as const;
 
 /**
  * `auth register-again`: registers the keys and devices that auth saw enrolled since a moment with the key
@@ -60,9 +63,15 @@ export const registerAgain = command({
         const blocked = await prisma.blockedKey.count({ where: { accountId, OR: [accountKey, deviceKey] } });
         if (index === undefined || onItsChain?.revoked || blocked > 0) left += 1;
         else {
-          await steps.registerKey(enrolledKey, index, context);
-          await steps.registerDevice(enrolledKey, deviceId, context);
-          registered += 1;
+          try {
+            await steps.registerKey(enrolledKey, index, context);
+            await steps.registerDevice(enrolledKey, deviceId, context);
+            registered += 1;
+          } catch (error) {
+            // Such as one device too many, where the removal of another one is lost. The others go on.
+            if (!isAppError(error, ...REFUSALS)) throw error;
+            print(`REFUSED  a device of account ${accountId}: ${error.reason}`);
+          }
         }
       }
     } finally {
