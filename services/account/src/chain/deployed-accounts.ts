@@ -25,7 +25,7 @@ export function deployedAccounts(events: readonly ChainEvent[], evmCreated: stri
 }
 
 /** Returns an EVM address as 0x and 40 hex digits; throws where an account shows none. */
-export function evmAddressOf(shown: unknown, address: string): string {
+function evmAddressOf(shown: unknown, address: string): string {
   const evm = typeof shown === "string" ? shown.toLowerCase().replace(/^0x/, "") : "";
   if (!/^[0-9a-f]{40}$/.test(evm)) throw new Error(`account 0x${address} shows no EVM address`);
   return `0x${evm}`;

@@ -4,10 +4,8 @@ import {
   AccessApiError,
   addedKeys,
   cadenceAddress,
-  cadenceArray,
   createAccountsScript,
   encodeCadence,
-  evmAddressesScript,
   hybridCustodyParentsScript,
   INBOX_PARENTS_SCRIPT,
   revokedKeys,
@@ -20,7 +18,7 @@ import type { Chain } from "../domain/creations/chain.ts";
 import type { KeyAdditionChain } from "../domain/key-additions/key-addition.ts";
 import type { ObservedChain } from "../domain/ports.ts";
 import { accountEventOf } from "./account-events.ts";
-import { deployedAccounts, evmAddressOf } from "./deployed-accounts.ts";
+import { deployedAccounts } from "./deployed-accounts.ts";
 import { paidTransactions } from "./fee-events.ts";
 
 /** A reference block may be 600 blocks old; the margin is for a node that lags behind. */
@@ -32,17 +30,11 @@ const KEY_ADDED = "flow.AccountKeyAdded";
 /** FVM error 1007: the sequence number is not the key's. */
 const WRONG_SEQUENCE = /error code:? ?1007/i;
 
-/** Accounts that are known by their address only, as a restore reads them. */
-interface EvmChain {
-  /** The EVM address of each account, 0x and 40 hex digits. */
-  evmAddresses(addresses: readonly string[], signal: AbortSignal): Promise<string[]>;
-}
-
 /** Reaches a Flow network through the Access API. */
 export function createFlowChain(
   network: Network,
   access: AccessApi,
-): Chain & EvmChain & KeyAdditionChain & KeyWatchChain & ObservedChain & ParentChain & SettlementChain {
+): Chain & KeyAdditionChain & KeyWatchChain & ObservedChain & ParentChain & SettlementChain {
   const { chainName, evmChainId, creator, evmContract, paymaster, hybridCustody, hybridCustodySetUp } = network;
   const parentsScript = hybridCustody ? hybridCustodyParentsScript(hybridCustody) : INBOX_PARENTS_SCRIPT;
   const evmCreated = `A.${evmContract}.EVM.CadenceOwnedAccountCreated`;
@@ -89,15 +81,6 @@ export function createFlowChain(
         }
       }
       return [];
-    },
-
-    async evmAddresses(addresses, signal) {
-      const argument = encodeCadence(cadenceArray(addresses.map(cadenceAddress)));
-      const found = (await access.executeScript(evmAddressesScript(evmContract), [argument], signal)) as (
-        | string
-        | null
-      )[];
-      return addresses.map((address, i) => evmAddressOf(found[i], address));
     },
 
     blockHeight: async (id, signal) => (await access.block(id, signal))?.height,

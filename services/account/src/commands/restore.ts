@@ -36,8 +36,7 @@ export const restore = command({
         const chain = createFlowChain(network, createAccessApi({ baseUrl: network.accessNode }));
         const { chainName, evmChainId } = chain;
         const ofChain = found.filter((each) => each.chainName === chainName);
-        const evm = await evmAddresses(chain, ofChain);
-        const accounts = ofChain.map((each, i) => ({ ...each, evmAddress: evm[i]! }));
+        const accounts = await withEvmAddress(chain, ofChain);
         const { added, requeued } = await prisma.$transaction(
           (tx) => restoreAccounts(tx, accounts, { chainName, evmChainId, now: systemClock.now() }),
           { timeout: RESTORE_MS },
@@ -57,12 +56,19 @@ export const restore = command({
   },
 });
 
-async function evmAddresses(chain: ReturnType<typeof createFlowChain>, found: readonly Found[]): Promise<string[]> {
+/** Returns accounts with the EVM address that their creation gave them: its owner may show another or none. */
+async function withEvmAddress(chain: ReturnType<typeof createFlowChain>, found: readonly Found[]) {
   const { signal } = new AbortController();
-  const addresses: string[] = [];
-  for (let i = 0; i < found.length; i += 10) {
-    const some = found.slice(i, i + 10).map(({ address }) => address);
-    addresses.push(...(await chain.evmAddresses(some, signal)));
+  const accounts: (Found & { evmAddress: string })[] = [];
+  for (const [transactionId, created] of Map.groupBy(found, (each) => each.transactionId)) {
+    const outcome = await chain.outcome(transactionId, signal);
+    const made = outcome.status === "sealed" ? outcome.accounts : [];
+    const addresses = new Map(made.map(({ address, evmAddress }) => [address, evmAddress]));
+    for (const each of created) {
+      const evmAddress = addresses.get(each.address);
+      if (!evmAddress) throw new Error(`the access node does not have the creation ${transactionId}`);
+      accounts.push({ ...each, evmAddress });
+    }
   }
-  return addresses;
+  return accounts;
 }
