@@ -56,7 +56,7 @@ export const restore = command({
   },
 });
 
-/** Returns accounts with the EVM address that their creation gave them: its owner may show another or none. */
+/** Returns accounts with the EVM address that their creation gave them: the owner may have hidden it. */
 async function withEvmAddress(chain: ReturnType<typeof createFlowChain>, found: readonly Found[]) {
   const { signal } = new AbortController();
   const accounts: (Found & { evmAddress: string })[] = [];
