@@ -141,6 +141,15 @@ describe("a young device", () => {
     clock.advance(DAY - QUARTER);
     expect(await revoking(newer, other)).toBe("signed");
   });
+
+  it("is younger than all that came before its own last approval", async () => {
+    clock.advance(1);
+    await addKey(other.publicKey);
+    clock.advance(1);
+    await addKey(young.publicKey);
+    clock.advance(QUARTER);
+    expect(await refusalOf(addKey(other.publicKey, young))).toBe("BadTemplateArguments");
+  });
 });
 
 describe("without a time lock", () => {
@@ -207,6 +216,17 @@ describe("an ephemeral token's addition", () => {
     state.blockedKeys = [young.publicKey];
     expect(await paying(young)).toBe("BlockedKey");
     expect(await paying(device)).toBe("signed");
+  });
+
+  it("is compared with the first hundred keys of the account", async () => {
+    addedKeys.clear();
+    const keys = Array.from({ length: 100 }, key);
+    await addedKeys.recordCreation(
+      [...keys, young].map(({ publicKey }) => publicKey),
+      clock.now(),
+    );
+    expect(await paying(young)).toBe("UserSignatureInvalid");
+    expect(await paying(keys.at(-1)!)).toBe("signed");
   });
 
   it("is not approved by a key whose revocation was signed", async () => {

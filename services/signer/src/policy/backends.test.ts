@@ -1,6 +1,9 @@
 import { FixedClock } from "@countersign/core/testing";
+import { envelopeMessage, payloadMessage } from "@countersign/flow";
 import { expect, it } from "vitest";
-import { token } from "../testing/policy-fixture.ts";
+import { signPaymaster } from "../domain/sign-paymaster.ts";
+import { signTransaction } from "../domain/sign-transaction.ts";
+import { asked, byDevice, refusal, signing, state, token, tx } from "../testing/policy-fixture.ts";
 import { backendsFile, createBackendCheck } from "./backends.ts";
 
 const registered = new Map([
@@ -16,6 +19,14 @@ it("a backend asks for users of its own apps; our services for everybody", () =>
   expect(() => check("game-server", token)).toThrow(expect.objectContaining(refused));
   expect(() => check("game-server", { ...token, appId: "game" })).not.toThrow();
   expect(() => check("gateway", token)).not.toThrow();
+});
+
+it("it is refused as authorizer and as paymaster for users of other apps", async () => {
+  const limited = { ...signing, checkBackend: createBackendCheck(() => ({ apps: new Set(["another"]) }), clock) };
+  const paying = { ...limited, paymasters: new Set<string>(), passkeys: { relyingPartiesOf: () => [] } };
+  expect(await refusal(signTransaction(limited)(asked(payloadMessage(tx()))))).toBe("NotYourApp");
+  state.records = [];
+  expect(await refusal(signPaymaster(paying)(asked(envelopeMessage(byDevice()))))).toBe("NotYourApp");
 });
 
 // Peers and backends are read from one file, each for itself: one of the two may be of its earlier content.
