@@ -34,6 +34,16 @@ const adding = async (newKey = recovery.publicKey): Promise<Uint8Array> =>
   payloadMessage(
     changing({ template: "add-recovery-key", serverKey: (await vault.publicKey(server)).publicKey, newKey }),
   );
+/** Requests a template that is not signed yet; returns its time lock's id. */
+const requested = async (...request: Parameters<typeof asked>): Promise<string> => {
+  const { metadata } = await transaction(asked(...request)).catch((thrown) => thrown);
+  return metadata.timeLockId;
+};
+const cancel = (id: string, deviceCreatedAt = new Date(0)) => {
+  const command = { accountId: account.accountId, id, deviceCreatedAt, requestId: "" };
+  return cancelTimeLock({ timeLocks, timeLockPolicy: TIME_LOCK_POLICY, clock })(command);
+};
+
 describe("a change of the recovery key", () => {
   beforeEach(() => ageIs(25 * HOUR));
 
@@ -86,23 +96,24 @@ describe("a change of the recovery key", () => {
 
   it("is cancelled by a device that was there before, and by no younger one; and is refused then", async () => {
     const message = await adding();
-    const { metadata } = await transaction(asked(message, fresh())).catch((thrown) => thrown);
-    const { accountId } = account;
-    const cancel = (deviceCreatedAt: Date, id: string = metadata.timeLockId) =>
-      cancelTimeLock({ timeLocks, timeLockPolicy: TIME_LOCK_POLICY, clock })({
-        accountId,
-        id,
-        deviceCreatedAt,
-        requestId: "",
-      });
-    await expect(cancel(clock.now())).rejects.toMatchObject({ reason: "DeviceTooYoung" });
-    await expect(cancel(new Date(0), account.accountId)).rejects.toMatchObject({ reason: "TimeLockNotFound" });
-    await cancel(new Date(0));
-    await cancel(new Date(0));
+    const id = await requested(message, fresh());
+    await expect(cancel(id, clock.now())).rejects.toMatchObject({ reason: "DeviceTooYoung" });
+    await expect(cancel(account.accountId)).rejects.toMatchObject({ reason: "TimeLockNotFound" });
+    await cancel(id);
+    await cancel(id);
     clock.advance(TIME_LOCK_POLICY.recoveryKeyMs - 1);
     expect(await refusalOf(transaction(asked(message, fresh())))).toBe("TimeLockCancelled");
     clock.advance(1);
     expect(await refusalOf(transaction(asked(message, fresh())))).toBe("TimeLockRequired");
+  });
+
+  it("is cancelled for as long as it is requested again", async () => {
+    const message = await adding();
+    const begun = clock.now().getTime();
+    while (clock.now().getTime() < begun + 2 * TIME_LOCK_POLICY.contestMs) {
+      expect(await refusalOf(cancel(await requested(message, fresh())))).toBe("signed");
+      clock.advance(TIME_LOCK_POLICY.recoveryKeyMs);
+    }
   });
 
   it("names the account's own server key", async () => {
@@ -219,16 +230,21 @@ describe("a recovery key's session", () => {
     ageIs(25 * HOUR);
     const message = payloadMessage(addition());
     const begun = clock.now().getTime();
-    const cancelled = async (): Promise<string> => {
-      const { metadata } = await transaction(asked(message, token)).catch((thrown) => thrown);
-      const { accountId } = account;
-      const command = { accountId, id: metadata.timeLockId, deviceCreatedAt: new Date(0), requestId: "" };
-      return refusalOf(cancelTimeLock({ timeLocks, timeLockPolicy: TIME_LOCK_POLICY, clock })(command));
-    };
+    const cancelled = async () => refusalOf(cancel(await requested(message, token)));
     while ((await cancelled()) !== "TimeLockContested") clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
     expect(clock.now().getTime() - begun).toBe(TIME_LOCK_POLICY.contestMs);
     clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
     expect(await refusalOf(transaction(asked(message, token)))).toBe("signed");
+  });
+
+  it("has a time lock of its own, which a device that came after it may not cancel", async () => {
+    ageIs(25 * HOUR);
+    const own = await requested(payloadMessage(addition()), token);
+    clock.advance(2);
+    const deviceCreatedAt = new Date(clock.now().getTime() - 1);
+    const other = await requested(await adding(), fresh());
+    await expect(cancel(own, deviceCreatedAt)).rejects.toMatchObject({ reason: "DeviceTooYoung" });
+    expect(await cancel(other, deviceCreatedAt)).toMatchObject({ id: other, cancelledAt: clock.now() });
   });
 
   it("is not what a device's key becomes by being named in a request that waits", async () => {
