@@ -258,6 +258,20 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     expect(verdicts).toEqual(["BudgetExceeded", "signed", "signed"]);
   });
 
+  it("a window has a limit and a use of its own on each chain, also in one batch", async () => {
+    const accountId = uuidv7(clock);
+    const log = newLog(postgres);
+    const of = (chainName: string, count: number, most: number) =>
+      log.append(
+        entry(accountId),
+        reservation(accountId, { chainName, amounts: { count, computation: 0, fees: 0 } }, { count: most, fees: 0 }),
+      );
+    const verdicts = (...all: Promise<unknown>[]) => Promise.all(all.map(verdictOf));
+    expect(await verdicts(of("c", 3, 5), of("d", 1, 1))).toEqual(["signed", "signed"]);
+    expect(await verdicts(of("c", 2, 5), of("d", 1, 1))).toEqual(["signed", "BudgetExceeded"]);
+    expect(await verdicts(of("c", 1, 5), of("d", 1, 2))).toEqual(["BudgetExceeded", "signed"]);
+  });
+
   it("refusals that are not to be kept leave no record and no row", async () => {
     const accountId = uuidv7(clock);
     const log = newLog(postgres);

@@ -106,11 +106,18 @@ it("a template that executed, or is too old to execute, is not open any more", a
   await settled(`${account.address}/0/4`, null);
   await settled(`${account.address}/1/3`, clock.now());
   await settled(`${account.address}/0/3`, clock.now(), "elsewhere");
+  await settled("e03daebed8ca0615/0/3", clock.now());
   expect(await note(5n)).toBe(false);
   await settled(`${account.address}/0/3`, clock.now());
   expect([await note(5n), await note(6n)]).toEqual([true, false]);
+  const noteAt = (elsewhere: Partial<typeof account>, number: bigint) =>
+    store.record({ ...account, ...elsewhere }, number, clock.now(), { ...ANY, limit: 1 });
   for (const elsewhere of [{ serverKeyIndex: 3 }, { chainName: "elsewhere" }])
-    expect(await store.record({ ...account, ...elsewhere }, 6n, clock.now(), { ...ANY, limit: 1 })).toBe(true);
+    expect(await noteAt(elsewhere, 6n)).toBe(true);
+  await settled(`${account.address}/0/6`, clock.now());
+  expect(await noteAt({ serverKeyIndex: 3 }, 7n)).toBe(false);
+  await settled(`${account.address}/3/6`, clock.now());
+  expect(await noteAt({ serverKeyIndex: 3 }, 7n)).toBe(true);
   expect(await note(6n, new Date(clock.now().getTime() + 60_000))).toBe(true);
 });
 
