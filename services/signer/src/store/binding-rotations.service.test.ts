@@ -130,6 +130,8 @@ describe("rotations of a server key", () => {
     const binding = await bound();
     const elsewhere = { ...binding, chainName: "elsewhere", address: newAddress() };
     await store().insert(elsewhere, { now: clock.now(), requestId: "" });
+    const unrotated = { ...elsewhere, chainName: "unrotated" };
+    await store().insert(unrotated, { now: clock.now(), requestId: "" });
     const others = [await bound(), elsewhere];
     for (const version of [2, 3]) for (const each of [binding, ...others]) await begin(each, version);
     const indexes = ({ accountId, chainName: on }: Binding) =>
@@ -137,6 +139,7 @@ describe("rotations of a server key", () => {
         .findMany({ where: { accountId, chainName: on }, orderBy: { serverKeyVersion: "asc" } })
         .then((rows) => rows.map(({ serverKeyIndex }) => serverKeyIndex));
     await rotate(binding, 2, 2);
+    expect(await store().find(binding.accountId)).toContainEqual({ ...unrotated, boundAt: clock.now() });
     expect(await Promise.all(others.map(indexes))).toEqual([[], []]);
     for (const each of others) {
       await rotate(each, 2, 5);
