@@ -216,6 +216,35 @@ describe("several processes", () => {
     expect(await recorded()).toEqual([{ ...tried, state: "delivered", attempts: 2 }, ofGame]);
   });
 
+  it("lease and release the queue of one account at one endpoint, and no other", async () => {
+    const now = world.clock.now();
+    const at = (ms: number) => new Date(now.getTime() + ms);
+    const [eventId, one, other] = [uuidv7(world.clock), newAccount(), newAccount()];
+    for (const accountId of [one, other])
+      await world.store.add({ eventId, accountId, endpoints: ["wallet", "game"], type: "t", body: "{}", now });
+    /** Returns when the queues are due, those of `one` first; undefined for none. */
+    const due = async () => {
+      const found = await postgres.query<{ name: string; due_at: Date }>(sql`
+        SELECT concat(account_id, '/', endpoint) AS name, due_at FROM webhook_queue`);
+      const times = new Map(found.map(({ name, due_at }) => [name, due_at.getTime() - now.getTime()]));
+      return [one, other].flatMap((account) =>
+        ["wallet", "game"].map((endpoint) => times.get(`${account}/${endpoint}`)),
+      );
+    };
+    const leased = await world.store.lease("wallet", 2, now, at(9));
+    expect(leased.map(({ accountId }) => accountId).toSorted()).toEqual([one, other].toSorted());
+    expect(await due()).toEqual([9, 0, 9, 0]);
+    expect(await world.store.lease("game", 2, now, at(9))).toHaveLength(2);
+    const queue = { accountId: one, endpoint: "wallet", leasedUntil: at(9) };
+    await world.store.release(queue, at(1));
+    await world.store.release(queue, at(2));
+    expect(await due()).toEqual([1, 9, 9, 9]);
+    await world.store.lease("wallet", 2, at(1), at(9));
+    await world.store.end(queue, eventId, "delivered", "", now);
+    await world.store.release(queue, at(3));
+    expect(await due()).toEqual([undefined, 9, 9, 9]);
+  });
+
   it("do not send while another one's attempt hangs, and take over after its lease", async () => {
     const account = newAccount();
     const id = await add(account);
