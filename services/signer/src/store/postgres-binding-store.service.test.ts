@@ -117,6 +117,15 @@ describe("bindings", () => {
     expect(await insert(late)).toEqual(late);
   });
 
+  it("of an account on two chains are each their own", async () => {
+    const store = postgresBindingStore(postgres);
+    const [one, other] = [someBinding(), someBinding()];
+    const elsewhere = { ...one, chainName: "elsewhere", address: newAddress() };
+    for (const binding of [one, other, elsewhere, one, elsewhere])
+      expect(await store.insert(binding, { now: clock.now(), requestId: "" })).toMatchObject(binding);
+    expect(await store.bound("elsewhere", [one.accountId, other.accountId])).toEqual([one.accountId]);
+  });
+
   it("of two addresses at once one stands; an address is one account's", async () => {
     const one = someBinding();
     const other = { ...one, address: newAddress() };
