@@ -248,6 +248,19 @@ describe("requests for approval in Postgres", () => {
     expect(ours).toMatchObject([{ reconcileAt: until }]);
   });
 
+  it("leases no other unconfirmed attempt of the account with one", async () => {
+    world.chain.submission = "lost";
+    const other = (await world.open(world.enrollmentRequest(accountId))).request;
+    for (const { id, message } of [asked, other])
+      await expect(world.sign(old, id, message)).rejects.toMatchObject(refused("Unavailable"));
+    // Of other tests' attempts some may be due as well.
+    await prisma.twoFactor.updateMany({ where: { accountId: { not: accountId } }, data: { reconcileAt: null } });
+    const now = world.clock.now();
+    const lease = () => world.requests.leaseUnconfirmed(now, new Date(now.getTime() + 4000), 1);
+    const leased = [...(await lease()), ...(await lease()), ...(await lease())];
+    expect(leased.map(({ id }) => id).sort()).toEqual([asked.id, other.id].sort());
+  });
+
   it("is approved, sealed and finished once, among many at once", async () => {
     await world.sign(old, asked.id, asked.message);
     await expect(world.finish(enrollment())).rejects.toMatchObject(refused("TwoFactorAuthPending"));
