@@ -2,7 +2,7 @@ import { AppError } from "@countersign/core";
 import { decodeMessage, payloadMessage, readKeyChange } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import { accounts, address, block, chainName, paymaster, signal } from "../../testing/chain-account.ts";
+import { accounts, address, block, chainName, key, paymaster, signal } from "../../testing/chain-account.ts";
 import {
   activeServerKeys,
   device,
@@ -19,6 +19,7 @@ import {
 } from "../../testing/server-key-rotations.ts";
 import type { KeyAdditionChain } from "../key-additions/key-addition.ts";
 import { listServerKeyRotations } from "./list-server-key-rotations.ts";
+import { waitForRotation } from "./wait-for-rotation.ts";
 
 describe("a rotation", () => {
   it("is prepared where the account is behind: proposed by the old key, paid by the paymaster", async () => {
@@ -103,6 +104,7 @@ describe("a rotation", () => {
     world.height += 1;
     expect(await reconcile(rotation, signal)).toBe("failed");
     expect(world.bound).toBe(1);
+    await expect(rotate(message)).rejects.toMatchObject({ reason: "MessageRenewed" });
     world.seals = true;
     await rotate(await prepared());
     await reconcileOpen();
@@ -124,6 +126,12 @@ describe("a rotation", () => {
     expect(world.bound).toBe(1);
   });
 
+  it.each(["sealed", "failed"] as const)("is waited for until it is %s", async (state) => {
+    const rotation = await rotate(await prepared());
+    const wait = waitForRotation(async () => state, options.logger);
+    expect(await wait(rotation, signal)).toBe(state === "sealed");
+  });
+
   it("that was sealed under another id is found by its effect", async () => {
     world.seals = false;
     const rotation = await rotate(await prepared());
@@ -132,8 +140,45 @@ describe("a rotation", () => {
     expect(world.bound).toBe(2);
   });
 
+  it("that is sealed has not failed while a node that lags behind shows no new key, nor any key of its bytes", async () => {
+    world.seals = false;
+    const rotation = await rotate(await prepared());
+    world.results.set(rotation.transactionId, "sealed");
+    world.height += 651;
+    const bytes = serverKeys[2]!;
+    const [first, user] = world.keys;
+    for (const keys of [world.keys, [first!, user!, key(2, bytes)], [{ ...first!, publicKey: bytes }, user!]]) {
+      world.keys = keys;
+      expect(await reconcile(rotation, signal)).toBe("submitted");
+    }
+    expect(world.bound).toBe(1);
+  });
+
   it.each<[string, () => Promise<unknown>, string]>([
     ["another's signature", async () => rotate(await prepared(), generateKeyPair()), "InvalidSignature"],
+    [
+      "another's signature in the device's name",
+      async () => rotate(await prepared(), { ...generateKeyPair(), publicKey: device.publicKey }),
+      "InvalidSignature",
+    ],
+    [
+      "the signature of a key that was revoked",
+      async () => {
+        const message = await prepared();
+        world.keys = world.keys.map((each) => ({ ...each, revoked: each.index === 1 }));
+        return rotate(message);
+      },
+      "InvalidSignature",
+    ],
+    [
+      "a message that would be too old before it is sealed",
+      async () => {
+        const message = await prepared();
+        world.height += 551;
+        return rotate(message);
+      },
+      "MessageRenewed",
+    ],
     ["bytes that are no message", () => rotate(Buffer.from("00", "hex")), "InvalidMessage"],
     [
       "a rotation to another key",
