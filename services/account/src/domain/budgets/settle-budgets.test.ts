@@ -18,6 +18,9 @@ function world({ sealed = 9n, reported = 0n as bigint | null, open = true, execu
     height: reported,
     sealed,
     open,
+    /** Another replica has the lease. */
+    isElsewhere: false,
+    newest: undefined as bigint | undefined,
     reports: [] as object[],
     asked: [] as [bigint, bigint][],
     dies: false,
@@ -26,7 +29,7 @@ function world({ sealed = 9n, reported = 0n as bigint | null, open = true, execu
     chainName: "c",
     maxEventBlocks: 250n,
     latestBlock: async () => ({ height: state.sealed }),
-    newestBlock: async () => ({ height: state.sealed + 3n }),
+    newestBlock: async () => ({ height: state.newest ?? state.sealed + 3n }),
     paidTransactions: async (from, to) => {
       state.asked.push([from, to]);
       return executed.filter(({ height }) => height >= from && height <= to);
@@ -35,7 +38,7 @@ function world({ sealed = 9n, reported = 0n as bigint | null, open = true, execu
   const store = {
     async lease(_chain: string, _lease: object, begin: bigint) {
       state.height ??= begin;
-      return state.height;
+      return state.isElsewhere ? undefined : state.height;
     },
     async advance(_chain: string, { from, to }: { from: bigint; to: bigint }) {
       if (state.dies) throw new Error("died");
@@ -83,6 +86,23 @@ describe("settling budgets", () => {
     state.open = true;
     await round();
     expect(state.asked).toEqual([[151n, 180n]]);
+  });
+
+  it("reads nothing while another replica does, and nothing where no block is new", async () => {
+    const { state, round } = world();
+    state.isElsewhere = true;
+    expect(await round()).toBe(false);
+    state.isElsewhere = false;
+    state.sealed = 0n;
+    expect(await round()).toBe(false);
+    expect(state).toMatchObject({ height: 0n, asked: [], reports: [] });
+  });
+
+  it("names no newest block below the sealed one, also where the node that is asked lags behind", async () => {
+    const { state, round } = world();
+    state.newest = 4n;
+    await round();
+    expect(state.reports).toMatchObject([{ latestHeight: 9n, sealedHeight: 9n }]);
   });
 
   it("reads in bounded stretches; a new chain begins far enough back", async () => {
