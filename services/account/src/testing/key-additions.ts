@@ -1,4 +1,5 @@
 import { FixedClock } from "@countersign/core/testing";
+import { transactionId } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair, type KeyPair, signMessage } from "@countersign/keys/node";
 import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
@@ -12,7 +13,7 @@ import type {
 } from "../domain/key-additions/key-addition.ts";
 import { prepareKeyAddition } from "../domain/key-additions/prepare-key-addition.ts";
 import { reconcileKeyAddition } from "../domain/key-additions/reconcile-key-addition.ts";
-import { submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
+import { type SubmitKeyAdditionOptions, submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
 import {
   accountId,
   accounts,
@@ -37,7 +38,8 @@ export const world = {
   /** The blocks that added keys later, by index. */
   addedAt: new Map<number, bigint>(),
   outcome: { status: "unknown", events: [] } as KeyAdditionOutcome,
-  submitted: 0,
+  /** The ids of the submitted transactions. */
+  submitted: [] as string[],
   signatures: 0,
   rows: new Map<string, KeyAddition>(),
 };
@@ -50,9 +52,7 @@ export const chain: KeyAdditionChain = {
   blockHeight: async (id) => BigInt(`0x${id}`),
   accountKeys: async (_address, _signal, height = BigInt(world.height)) =>
     world.keys.filter(({ index }) => height >= (world.addedAt.get(index) ?? 0n)),
-  submit: async () => {
-    world.submitted += 1;
-  },
+  submit: async (transaction) => void world.submitted.push(transactionId(transaction)),
   keyAdditionOutcome: async () => world.outcome,
 };
 export const additions: KeyAdditionStore = {
@@ -67,7 +67,8 @@ export const additions: KeyAdditionStore = {
 };
 const composite = (keyId: number) => async () => {
   world.signatures += 1;
-  return { address: keyId === 0 ? address : paymaster, keyId, signature: "ab".repeat(64) };
+  const signature = world.signatures.toString(16).padStart(128, "0");
+  return { address: keyId === 0 ? address : paymaster, keyId, signature };
 };
 export const options = {
   accounts,
@@ -83,7 +84,7 @@ export const prepare = (current: Uint8Array = new Uint8Array()) => prepareKeyAdd
 export const plain = (privateKey: KeyPair["privateKey"], message: Uint8Array) => ({
   signature: bytesToHex(signMessage(privateKey, message)),
 });
-export const submit = async (change: object = {}) => {
+export const submit = async (change: object = {}, using: SubmitKeyAdditionOptions = options) => {
   // Preparing refuses too: a message that is given was prepared before.
   const message = "message" in change ? (change.message as Uint8Array) : await prepare();
   const signature = plain(approver.privateKey, message);
@@ -96,7 +97,7 @@ export const submit = async (change: object = {}) => {
     signature,
     ...change,
   };
-  return submitKeyAddition(options)(command, {}, signal);
+  return submitKeyAddition(using)(command, {}, signal);
 };
 export const reconcile = (of = accountId) => reconcileKeyAddition(options)(attemptId, of, signal);
 
@@ -105,7 +106,7 @@ beforeEach(() => {
   world.keys = [serverKeyAt(0, "cd".repeat(64)), key(1, approver.publicKey.publicKey)];
   world.addedAt = new Map();
   world.outcome = { status: "unknown", events: [] };
-  world.submitted = 0;
+  world.submitted = [];
   world.signatures = 0;
   world.rows = new Map();
 });

@@ -1,7 +1,7 @@
 import { activeKey } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
-import { key, serverKeyAt } from "../../testing/chain-account.ts";
-import { requireBelowKeyLimit, serverKeyOf } from "./account-on-chain.ts";
+import { accounts, chainName, key, serverKeyAt } from "../../testing/chain-account.ts";
+import { cadenceAddressOf, requireBelowKeyLimit, serverKeyOf } from "./account-on-chain.ts";
 
 const hex = (digit: string) => digit.repeat(128);
 // A recovery key weighs as much as the server key: they differ only in their hash.
@@ -39,4 +39,22 @@ describe("a key by its bytes", () => {
     expect(() => requireBelowKeyLimit(keys, 2)).not.toThrow();
     expect(() => requireBelowKeyLimit(keys, 1)).toThrow("TooManyKeys");
   });
+});
+
+it("the address of an account is that of the chain, and of Cadence", async () => {
+  const { account } = await accounts.find();
+  const [own] = account.addresses;
+  const others = [{ chainName: "elsewhere" }, { chainType: "evm" as const }].map((change) => ({
+    ...own!,
+    address: "179b6b1cb6755e31",
+    ...change,
+  }));
+  const of = (addresses: typeof others) =>
+    cadenceAddressOf(
+      { find: async () => ({ account: { ...account, addresses }, deployment: undefined }) },
+      "",
+      chainName,
+    );
+  expect(await of([...others, own!])).toBe(own!.address);
+  await expect(of(others)).rejects.toMatchObject({ reason: "AccountNotReady" });
 });

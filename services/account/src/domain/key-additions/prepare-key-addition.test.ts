@@ -28,6 +28,13 @@ describe("the prepared message", () => {
     expect(decodeMessage(await prepare(first)).proposalKey.sequenceNumber).toBe(6n);
   });
 
+  it("is renewed where its reference block is not known", async () => {
+    const first = await prepare();
+    world.height += 1;
+    const chains = new Map([[chain.chainName, { ...chain, blockHeight: async () => undefined }]]);
+    expect(await prepareKeyAddition({ ...options, chains })(target, first, signal)).not.toEqual(first);
+  });
+
   it("is never another account's, with any current message", async () => {
     const foreign = { ...target, userKey: generateKeyPair().publicKey };
     const other = await prepareKeyAddition(options)(foreign, new Uint8Array(), signal);

@@ -4,13 +4,31 @@ import { generateKeyPair, verifySignature } from "@countersign/keys/node";
 import { type Said, simulatedPasskey } from "@countersign/keys/testing";
 import { describe, expect, it } from "vitest";
 import { address, key } from "../../testing/chain-account.ts";
-import { approver, attemptId, plain, prepare, submit, world } from "../../testing/key-additions.ts";
+import {
+  approver,
+  attemptId,
+  chain,
+  newDevice,
+  options,
+  plain,
+  prepare,
+  reconcile,
+  submit,
+  world,
+} from "../../testing/key-additions.ts";
+
+const elsewhere = "179b6b1cb6755e31";
+/** Returns the prepared message with a change, and the approver's signature over it. */
+async function changed(change: object) {
+  const message = payloadMessage({ ...decodeMessage(await prepare()), ...change });
+  return { message, signature: plain(approver.privateKey, message) };
+}
 
 describe("submitting", () => {
   it("commits what all three signed, and submits it", async () => {
-    const { transaction, state } = await submit();
+    const { transaction, transactionId, state } = await submit();
     expect(state).toBe("submitted");
-    expect(world.submitted).toBe(1);
+    expect(world.submitted).toEqual([transactionId]);
     expect(transaction!.payloadSignatures.map(({ keyId }) => keyId)).toEqual([0, 1]);
     const approval = Buffer.from(transaction!.payloadSignatures[1]!.signature, "hex");
     expect(verifySignature(approver.publicKey, payloadMessage(transaction!), approval)).toBe(true);
@@ -46,10 +64,35 @@ describe("submitting", () => {
     await expect(submit()).rejects.toMatchObject({ reason: "TwoFactorAuthNotPending" });
   });
 
-  it("keeps one of two that race", async () => {
+  it("keeps one of two that race, and submits no other", async () => {
     const [one, other] = await Promise.all([submit(), submit()]);
+    expect(world.signatures).toBe(4);
     expect(one!.transactionId).toBe(other!.transactionId);
     expect(world.rows.size).toBe(1);
+    expect(new Set(world.submitted)).toEqual(new Set([one!.transactionId]));
+  });
+
+  it("submits nothing of an attempt that is abandoned meanwhile", async () => {
+    const signPaymaster: typeof options.signer.signPaymaster = async () => {
+      await reconcile();
+      return options.signer.signPaymaster();
+    };
+    const submitting = submit({}, { ...options, signer: { ...options.signer, signPaymaster } });
+    await expect(submitting).rejects.toMatchObject({ reason: "TwoFactorAuthNotPending" });
+    expect(world.submitted).toEqual([]);
+  });
+
+  it("takes a recovery key's approval, and what a rotated server key proposes", async () => {
+    const recovery = generateKeyPair();
+    const [server, user] = world.keys;
+    const rotated = { ...server!, index: 3, sequenceNumber: 8n };
+    const recoveryKey = key(2, recovery.publicKey.publicKey, { weight: 999 });
+    world.keys = [{ ...server!, revoked: true }, user!, recoveryKey, rotated];
+    const message = await prepare();
+    const signature = plain(recovery.privateKey, message);
+    const { transaction } = await submit({ message, signature, approverKey: recovery.publicKey });
+    expect(transaction).toMatchObject({ proposalKey: { keyId: 3, sequenceNumber: 8n } });
+    expect(transaction!.payloadSignatures[1]).toMatchObject({ keyId: 2 });
   });
 
   it.each<[string, () => Promise<object> | object, string]>([
@@ -65,6 +108,23 @@ describe("submitting", () => {
       "InvalidSignature",
     ],
     ["another key's message", () => ({ userKey: generateKeyPair().publicKey }), "InvalidMessage"],
+    ["its bytes under another algorithm", () => ({ userKey: { ...newDevice, algorithm: "ES256K" } }), "InvalidMessage"],
+    ["another account's message", () => changed({ authorizers: [elsewhere] }), "InvalidMessage"],
+    ["a message of two accounts", () => changed({ authorizers: [address, elsewhere] }), "InvalidMessage"],
+    [
+      "another proposer",
+      () => changed({ proposalKey: { address: elsewhere, keyId: 0, sequenceNumber: 5n } }),
+      "InvalidMessage",
+    ],
+    [
+      "an envelope",
+      async () => {
+        const unsigned = { ...decodeMessage(await prepare()), payloadSignatures: [] };
+        const message = envelopeMessage(unsigned);
+        return { message, signature: plain(approver.privateKey, message) };
+      },
+      "InvalidMessage",
+    ],
     ["bytes that are no message", () => ({ message: Buffer.from("00", "hex") }), "InvalidMessage"],
   ])("refuses %s", async (_, change, reason) => {
     await expect(submit(await change())).rejects.toMatchObject({ reason });
@@ -79,12 +139,15 @@ describe("submitting", () => {
     await expect(submit({ message, signature })).rejects.toMatchObject({ reason: "MessageRenewed" });
   });
 
-  it("refuses a message that would be too old before it is sealed", async () => {
+  it("refuses a message that would be too old before it is sealed, or whose block is not known", async () => {
     const message = await prepare();
     const signature = plain(approver.privateKey, message);
     world.height += 551;
     await expect(submit({ message, signature })).rejects.toMatchObject({ reason: "MessageRenewed" });
     world.height -= 1;
+    const chains = new Map([[chain.chainName, { ...chain, blockHeight: async () => undefined }]]);
+    const unknown = submit({ message, signature }, { ...options, chains });
+    await expect(unknown).rejects.toMatchObject({ reason: "MessageRenewed" });
     expect(await submit({ message, signature })).toMatchObject({ state: "submitted" });
   });
 

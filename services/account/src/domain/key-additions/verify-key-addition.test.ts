@@ -40,7 +40,7 @@ describe("a transaction that a client names", () => {
   });
 
   it.each<[string, () => void]>([
-    ["failed", () => (world.outcome = { status: "failed", events: [] })],
+    ["failed", () => (world.outcome = { ...world.outcome, status: "failed" })],
     ["expired before it ran", () => (world.outcome = { status: "expired", events: [] })],
     [
       "is older than the request",

@@ -55,7 +55,8 @@ describe("a revocation that a client reports", () => {
   });
 
   it.each(["failed", "expired"] as const)("is not taken of a transaction that %s", async (status) => {
-    world.outcome = { status, events: [] };
+    world.keys = [{ ...key(1, approver.publicKey.publicKey), revoked: true }];
+    world.outcome = { status, events: [{ type: "flow.AccountKeyRemoved", revokedKey: { address, keyIndex: 1 } }] };
     await expect(verify()).rejects.toMatchObject({ reason: "TransactionMismatch" });
   });
 });
