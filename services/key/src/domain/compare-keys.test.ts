@@ -34,7 +34,7 @@ describe("the registrations of an account and its keys on chain", () => {
     ["a revoked key that nobody registered", [], [onChain({ revoked: true })]],
     ["a recovery key that was only reported", [registration({ keyIndex: -1 })], []],
     ["a weight that was not read yet", [registration({ weight: 0 })], [onChain()]],
-    ["a key of another chain", [registration({ chainName: "other" }), registration()], [onChain()]],
+    ["a key of another chain", [registration({ chainName: "other", keyIndex: 5 }), registration()], [onChain()]],
   ])("agree about %s", (_, registrations, keys) => {
     expect(compare(registrations, keys)).toEqual([]);
   });
@@ -46,6 +46,7 @@ describe("the registrations of an account and its keys on chain", () => {
     ["a key revoked here", [registration({ revokedAt: new Date() })], [onChain()], "it still signs transactions"],
     ["the weight", [registration({ weight: 999 })], [onChain()], "has weight 999 here, 1 on chain"],
     ["a key that is not listed", [], [onChain()], "is not listed here"],
+    ["a key that is there twice", [registration()], [onChain(), onChain({ index: 2 })], "key 2 on chain is not listed"],
   ])("differ in %s", (_, registrations, keys, difference) => {
     expect(compare(registrations, keys)).toContainEqual(expect.stringContaining(difference));
   });

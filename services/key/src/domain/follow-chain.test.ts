@@ -9,6 +9,7 @@ import { followChain } from "./follow-chain.ts";
 import type { ChainKey, ChainKeys } from "./ports.ts";
 import { registerKey } from "./register-key.ts";
 import { registerRecoveryKey } from "./register-recovery-key.ts";
+import { OF_USER_KEY, type Registration } from "./registration.ts";
 
 describe("following the chain", () => {
   const clock = new FixedClock();
@@ -89,6 +90,61 @@ describe("following the chain", () => {
     expect(store.events).toMatchObject([{ type: "key-revoked", lastOfDevice: false }]);
   });
 
+  it.each<[string, boolean, Partial<Registration>]>([
+    ["that is active", false, {}],
+    ["that is revoked", true, { revokedAt: clock.now() }],
+    ["that nobody registered", true, { origin: "chain" }],
+    ["of another device", true, { deviceKey: somePublicKey() }],
+  ])("takes a key for its device's last one beside one %s: %s", async (_, lastOfDevice, change) => {
+    const { requestId: __, ...registered } = someKey({ accountId, deviceKey: key.deviceKey, keyIndex: 2 });
+    const times = { createdAt: clock.now(), lastUsedAt: null, revokedAt: null };
+    store.registrations.push({ ...OF_USER_KEY, ...times, ...registered, id: v7(), ...change });
+    show(server, { ...first, revoked: true });
+    await follow();
+    expect(store.events).toMatchObject([{ type: "key-revoked", lastOfDevice }]);
+  });
+
+  it("takes neither a recovery key nor an unregistered one for a device's last one, and reports neither later", async () => {
+    const recovery: ChainKey = { ...unregistered, index: 3, publicKey: somePublicKey(), role: "recovery" };
+    show(server, first, unregistered, recovery);
+    await follow();
+    store.registrations.at(-1)!.origin = "recovery";
+    show(server, first, { ...unregistered, revoked: true }, { ...recovery, revoked: true });
+    await follow();
+    const revoked = { type: "key-revoked", lastOfDevice: false };
+    expect(store.events).toMatchObject([revoked, revoked]);
+    clock.advance(1000);
+    await emitUnregisteredKeys({ store, clock })();
+    expect(types()).toHaveLength(2);
+  });
+
+  it("of a device's keys that are revoked at once, takes the last for its last one", async () => {
+    const other = someKey({ accountId, deviceKey: key.deviceKey, keyIndex: 2 });
+    await register(other);
+    store.events.length = 0;
+    show(server, { ...first, revoked: true }, { ...unregistered, publicKey: other.accountKey, revoked: true });
+    await follow();
+    expect(store.events).toMatchObject([{ lastOfDevice: false }, { lastOfDevice: true }]);
+  });
+
+  it("lists an unregistered key also where another chain has a registered one at its index", async () => {
+    await register({ chainName: "flow-other", keyIndex: 2, accountKey: unregistered.publicKey });
+    show(server, first, unregistered);
+    await follow();
+    expect(store.registrations.at(-1)).toMatchObject({ chainName, keyIndex: 2, origin: "chain" });
+  });
+
+  it("reports each unregistered key in its own time", async () => {
+    show(server, first, unregistered);
+    await follow();
+    clock.advance(1);
+    show(server, first, unregistered, { ...unregistered, index: 3, publicKey: somePublicKey() });
+    await follow();
+    clock.advance(999);
+    await emitUnregisteredKeys({ store, clock })();
+    expect(store.events).toMatchObject([{ type: "key-discovered", registration: { keyIndex: 2 } }]);
+  });
+
   it("lists an unregistered key, reports it in time, and lets nobody sign in with it", async () => {
     show(server, first, unregistered);
     await follow();
@@ -108,6 +164,7 @@ describe("following the chain", () => {
     show(server, first, unregistered);
     await follow();
     const enrolled = someKey({ accountId, accountKey: unregistered.publicKey, keyIndex: 2, origin: "two-factor" });
+    expect(await register({ ...enrolled, keyIndex: 3 })).toMatchObject({ origin: "chain", keyIndex: 2 });
     await register(enrolled);
     expect(store.registrations[1]).toMatchObject({
       origin: "two-factor",
@@ -169,10 +226,13 @@ describe("following the chain", () => {
     expect(store.registrations).toHaveLength(2);
   });
 
-  it("lists the same key at two indexes once", async () => {
+  it("lists the same key at two indexes once, unless one of them is revoked", async () => {
     show(server, first, { ...first, index: 2 });
     await follow();
     expect(store.registrations).toHaveLength(1);
+    show(server, first, { ...first, index: 3, revoked: true });
+    await follow();
+    expect(store.registrations).toMatchObject([{ revokedAt: null }, { keyIndex: 3, revokedAt: clock.now() }]);
   });
 
   it("emits once that the account has left, and only where no chain has a server key", async () => {
@@ -186,6 +246,12 @@ describe("following the chain", () => {
     await follow();
     await follow();
     expect(types()).toEqual(["account-left"]);
+  });
+
+  it("has not left with a revoked server key beside an active one, as a rotation leaves it", async () => {
+    show({ ...server, revoked: true }, first, { ...server, index: 2, publicKey: somePublicKey() });
+    await follow();
+    expect(types()).toEqual([]);
   });
 
   it("takes an answer without any server key for no answer: who has left never comes back", async () => {

@@ -90,6 +90,58 @@ describe("a recovery key", () => {
     expect(recoveryKeys()).toEqual([]);
   });
 
+  it("is one with its algorithm, at one index", async () => {
+    await report();
+    show({ ...onChainAt(2), publicKey: { ...recovery, algorithm: "ES256K" } });
+    await followNow();
+    expect(recoveryKeys()).toMatchObject([{ keyIndex: 2, origin: "chain", accountKey: { algorithm: "ES256K" } }]);
+    expect(await signsIn()).toBe("PleaseRegisterKey");
+    store.registrations.splice(1);
+    show(onChainAt(2));
+    await report();
+    show(onChainAt(2), onChainAt(3));
+    await followNow();
+    expect(recoveryKeys()).toMatchObject([{ keyIndex: 2, origin: "recovery" }]);
+  });
+
+  it("belongs to the chain that shows it as one, otherwise to the first, and to each chain that is named", async () => {
+    const chainOf = async (change: Partial<ChainKey> = {}, named = "") => {
+      const elsewhere = { chainName: "elsewhere", height: 1n, keys: [server, { ...onChainAt(2), ...change }] };
+      chains = [{ chainName, height: 1n, keys: [server, first] }, elsewhere];
+      store.registrations.splice(1);
+      await report(recovery, { chainName: named });
+      return recoveryKeys().flatMap((each) => (each.origin === "recovery" ? [each.chainName] : []));
+    };
+    expect(await chainOf({ revoked: true })).toEqual([chainName]);
+    expect(await chainOf({ weight: 1, role: "user" })).toEqual([chainName]);
+    expect(await chainOf()).toEqual(["elsewhere"]);
+    await report(recovery, { chainName });
+    expect(recoveryKeys().map((each) => [each.chainName, each.keyIndex])).toEqual([
+      ["elsewhere", 2],
+      [chainName, -1],
+    ]);
+  });
+
+  it("is given another name without an event, and another hour by a report while it is pending", async () => {
+    await report();
+    clock.advance(PENDING_MS - 1);
+    await report();
+    clock.advance(1);
+    await followNow();
+    show(onChainAt(2));
+    await followNow();
+    expect(recoveryKeys()).toMatchObject([{ keyIndex: 2, origin: "recovery" }]);
+    await report(recovery, { cloudAccountName: "grace" });
+    expect(recoveryKeys()).toMatchObject([{ keyIndex: 2, cloudAccountName: "grace" }]);
+    expect(store.events).toMatchObject([{ type: "key-registered" }]);
+  });
+
+  it("may be a device's key that was revoked", async () => {
+    store.registrations[0]!.revokedAt = clock.now();
+    await report(key.accountKey);
+    expect(recoveryKeys()).toMatchObject([{ accountKey: key.accountKey, keyIndex: -1 }]);
+  });
+
   it("is replaced: the old one is revoked, the new one signs in", async () => {
     show(onChainAt(2));
     await report();
