@@ -163,7 +163,7 @@ describe("several processes", () => {
     expect(await queues()).toBe(0);
   });
 
-  it("that add and release at once leave no message without a queue, and none that adds ends a lease", async () => {
+  it("that add or replay and release at once leave no message without a queue, and none that adds ends a lease", async () => {
     const account = newAccount();
     const [ended, until] = [await add(account), new Date(world.clock.now().getTime() + LEASE_MS)];
     const lease = () => world.store.lease("wallet", 1, world.clock.now(), until);
@@ -191,7 +191,14 @@ describe("several processes", () => {
     await world.store.add({ ...message, eventId: uuidv7(world.clock) });
     expect(await lease()).toEqual([]);
     await postgres.execute(sql`DELETE FROM webhook_delivery WHERE state = 'waiting'`);
-    await adding.add({ ...message, eventId: uuidv7(world.clock) });
+    const eventId = uuidv7(world.clock);
+    await adding.add({ ...message, eventId });
+    await releasing;
+    expect(await queues()).toBe(1);
+    const [leased] = await lease();
+    await world.store.end(leased!, eventId, "delivered", "", world.clock.now());
+    isReleased = false;
+    await adding.replay({ endpoint: "wallet", eventId, deadOnly: false }, until);
     await releasing;
     expect(await queues()).toBe(1);
   });

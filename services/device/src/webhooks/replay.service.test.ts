@@ -3,7 +3,7 @@ import { sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import { postgresWebhookStore } from "../store/postgres-webhook-store.ts";
 import { postgres } from "../testing/store-fixture.ts";
-import { webhookQueues } from "../testing/webhook-queues.ts";
+import { no, webhookQueues } from "../testing/webhook-queues.ts";
 import type { WebhookStore } from "./ports.ts";
 
 const HOUR_MS = 3_600_000;
@@ -13,12 +13,13 @@ const { add, newAccount, queues, rows, work } = world;
 describe("replay", () => {
   it("sends one event, those of a time, or only the dead again, with the same ids, each once", async () => {
     const account = newAccount();
-    const first = await add(account);
+    const first = await add(account, ["wallet", "game"]);
     world.clock.advance(HOUR_MS);
-    const middle = world.clock.now();
     const second = await add(account);
+    const middle = world.clock.now();
     const third = await add(newAccount());
     await work();
+    await work("game");
     await postgres.execute(sql`UPDATE webhook_delivery SET state = 'dead' WHERE event_id = ${second}::uuid`);
     world.seen = [];
     const replay = async (of: Partial<Parameters<WebhookStore["replay"]>[0]>) => {
@@ -31,8 +32,10 @@ describe("replay", () => {
     expect(await replay({ eventId: first })).toEqual([1, [first]]);
     expect(await replay({ from: middle })).toEqual([2, [second, third].toSorted()]);
     expect(await replay({ to: middle })).toEqual([1, [first]]);
-    expect(await replay({ endpoint: "game", from: new Date(0) })).toEqual([0, []]);
+    expect(await replay({ endpoint: "game", from: middle })).toEqual([0, []]);
     expect(await replay({ eventId: uuidv7(world.clock) })).toEqual([0, []]);
+    expect((await rows()).map(({ state }) => state)).toEqual(Array(4).fill("delivered"));
+    expect(await queues()).toBe(0);
   });
 
   it("that dies in the middle is repeated without harm: each event is sent once, in order", async () => {
@@ -63,16 +66,45 @@ describe("replay", () => {
     expect(await queues()).toBe(0);
   });
 
+  it("of a message begins it again, with its attempts and its days, and ends no pause of its queue", async () => {
+    const account = newAccount();
+    const ended = await add(account);
+    await work();
+    world.clock.advance(9 * 24 * HOUR_MS);
+    world.answer = () => no;
+    const waiting = await add(account);
+    await work();
+    world.clock.advance(1_000);
+    expect(await world.store.replay({ endpoint: "wallet", deadOnly: false }, world.clock.now())).toBe(1);
+    await work();
+    expect(world.seen).toEqual([ended, waiting]);
+    expect(await rows()).toEqual([
+      { eventId: ended, state: "waiting", attempts: 0, result: "replayed" },
+      { eventId: waiting, state: "waiting", attempts: 1, result: "status 500" },
+    ]);
+    world.clock.advance(2 * 24 * HOUR_MS);
+    await world.store.forget(world.clock.now());
+    await work();
+    expect((await rows())[0]).toMatchObject({ eventId: ended, state: "waiting", attempts: 1 });
+  });
+
   it("of more than one batch ends although what it replays is delivered meanwhile", async () => {
     await postgres.execute(sql`
       INSERT INTO webhook_delivery SELECT gen_random_uuid(), 'wallet', gen_random_uuid(), 't', '{}', 'delivered', 1, '',
         ${world.clock.now()}, ${world.clock.now()}, ${world.clock.now()}, ${world.clock.now()} FROM generate_series(1, 1100)`);
     world.clock.advance(1_000);
-    const replaying = world.store.replay({ endpoint: "wallet", from: new Date(0), deadOnly: false }, world.clock.now());
-    const delivering = (async () => {
-      for (let i = 0; i < 30; i++) await work();
-    })();
-    expect(await replaying).toBe(1_100);
-    await delivering;
+    const now = world.clock.now();
+    let batches = 0;
+    const delivering = postgresWebhookStore({
+      ...postgres,
+      async query(statement) {
+        batches += 1;
+        if (batches > 3) throw new Error("it does not end");
+        await postgres.execute(sql`
+          UPDATE webhook_delivery SET state = 'delivered', ended_at = ${now} WHERE state = 'waiting'`);
+        return postgres.query(statement);
+      },
+    });
+    expect(await delivering.replay({ endpoint: "wallet", from: new Date(0), deadOnly: false }, now)).toBe(1_100);
   });
 });
