@@ -50,12 +50,12 @@ beforeEach(() => {
 });
 
 /** Removes as one person, after a verification that found no problem. */
-async function removeAlone(): Promise<number> {
+async function removeAlone(of = file): Promise<number> {
   async function* verify() {
-    yield { ...NOTHING, problems: [], end, sha256: file.sha256 };
+    yield { ...NOTHING, problems: [], end, sha256: of.sha256 };
   }
   let rows = 0;
-  for await (const count of removeArchived(options, by, { file }, verify, async () => undefined)) rows += count;
+  for await (const count of removeArchived(options, by, { file: of }, verify, async () => undefined)) rows += count;
   return rows;
 }
 
@@ -84,4 +84,9 @@ it("one person records a removal where the installation says so", async () => {
   options = { ...options, twoPersons: false };
   expect(await removeAlone()).toBe(1);
   expect(recorded).toHaveLength(1);
+  // Another file than the last one is another removal.
+  last = approved;
+  options = { ...options, archives: { ...options.archives, lastBefore: async () => 9 } };
+  expect(await removeAlone({ sequence: 9, sha256: "ef".repeat(32) })).toBe(1);
+  expect(recorded).toHaveLength(2);
 });
