@@ -101,15 +101,28 @@ describe("the audit log", () => {
   });
 
   it("is verified with progress, once at a time", async () => {
-    const { exportAudit, verifyAudit: verify } = auditReading({
+    const file = { sequence: 1, sha256: "ab".repeat(32) };
+    const by = { person: "ada", reason: "the quarter's archive" };
+    const request = { ...by, id: "r", at: new Date(), command: "audit remove", accountId: null, arguments: file };
+    const {
+      exportAudit,
+      verifyAudit: verify,
+      removeAudit,
+      decideRequest,
+    } = auditReading({
       exportLines: linesOf(1),
       ...options,
+      twoPersons: false,
+      actions: { begin: unused, request: unused, reject: unused, findRequest: async () => request },
     });
     const first = verify(signal);
     const second = verify(signal);
     const begun = first.next();
     await expect(second.next()).rejects.toMatchObject({ reason: "RateLimited" });
     await expect(exportAudit().next()).rejects.toMatchObject({ reason: "RateLimited" });
+    await expect(removeAudit(by, file, signal).next()).rejects.toMatchObject({ reason: "RateLimited" });
+    const deciding = decideRequest({ ...by, person: "grace" }, { requestId: "r", approve: true, ...file }, signal);
+    await expect(deciding.next()).rejects.toMatchObject({ reason: "RateLimited" });
     let last = (await begun).value;
     for await (const each of first) last = each;
     expect(last).toMatchObject({ lines: 2n, report: { problems: [], records: 0 } });
