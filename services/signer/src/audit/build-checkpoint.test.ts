@@ -1,0 +1,109 @@
+import { FixedClock } from "@countersign/core/testing";
+import { signMessage } from "@countersign/keys/node";
+import { beforeEach, expect, it } from "vitest";
+import { auditEntry, auditKey, auditKeys, chainIdOf, newWriter, signedBatch, time } from "../testing/audit-fixture.ts";
+import { buildCheckpoint } from "./build-checkpoint.ts";
+import type { ChainState, CheckpointBasis, NewCheckpoint, StoredBatch } from "./checkpoint-store.ts";
+import { chainRecords, genesisHash } from "./record.ts";
+import { EMPTY_TREE } from "./tree.ts";
+
+const clock = new FixedClock(time.toISOString());
+const signer = {
+  version: () => 1,
+  keys: auditKeys,
+  sign: async (text: Uint8Array) => signMessage(auditKey.privateKey, text, "sha256"),
+};
+const chainId = chainIdOf(1);
+const writer = newWriter();
+const start = { chainId, sequence: 0n, hash: genesisHash(chainId) };
+const records = chainRecords(
+  start,
+  Array.from({ length: 7 }, () => auditEntry()),
+);
+const hashes = records.map(({ hash }) => Buffer.from(hash, "hex"));
+const endAt = (size: number) => ({ size, hash: records[size - 1]!.hash });
+/** The records behind `from` as one batch. */
+const batch = (from: number, to: number): StoredBatch => {
+  const before = from === 0 ? start : { chainId, hash: endAt(from).hash };
+  const { signature } = signedBatch(writer, before, records.slice(from, to));
+  return { lastSequence: to, hashes: hashes.slice(from, to), signature };
+};
+const chainAt = (size: number, covered?: number): ChainState => ({
+  ...{ chainId, certificate: writer.certificate, lastAt: time },
+  ...{ head: endAt(size), covered: covered === undefined ? undefined : endAt(covered) },
+});
+const unsigned = <T extends object>(signed: T): T => ({ ...signed, signature: "00".repeat(64) });
+
+let alarms: string[];
+let first: NewCheckpoint;
+/** After a checkpoint over five records, with two more. */
+let basis: CheckpointBasis;
+const build = (change: Partial<CheckpointBasis> = {}, own?: Parameters<typeof buildCheckpoint>[2]) =>
+  buildCheckpoint({ signer, clock, alarm: (_, message) => alarms.push(message) }, { ...basis, ...change }, own);
+
+beforeEach(async () => {
+  alarms = [];
+  const leaves: CheckpointBasis["leaves"] = async (_, to) => ({ archived: EMPTY_TREE, hashes: hashes.slice(0, to) });
+  const batches: CheckpointBasis["batches"] = async function* (_, from, to) {
+    yield batch(from, to);
+  };
+  const none = { last: undefined, chains: [chainAt(5)], leaves, batches };
+  first = (await build({ ...none, covered: () => Promise.reject(new Error("nothing is covered")) }))!;
+  basis = {
+    ...{ leaves, batches, last: { ...first.signed, sequence: 1 }, chains: [chainAt(7, 5)] },
+    covered: async () => ({ tree: first.grown[0]!.tree, checkpoint: first.signed }),
+  };
+});
+
+it("a checkpoint continues the one before with what its chains' processes signed since", async () => {
+  expect(await build()).toMatchObject({
+    checkpoint: { sequence: 2, chainCount: 1, heads: [{ chainId, ...endAt(7) }], closed: [] },
+  });
+  expect(alarms).toEqual([]);
+});
+
+it.each<[string, () => Partial<CheckpointBasis>]>([
+  ["the last one is missing", () => ({ last: undefined })],
+  ["the last one is not signed", () => ({ last: unsigned(basis.last!) })],
+  ["the last one has another number", () => ({ last: { ...basis.last!, sequence: 2 } })],
+  ["a chain is covered up to another record", () => ({ chains: [chainAt(7, 4)] })],
+  [
+    "the chain's last checkpoint is not signed",
+    () => ({ covered: async () => ({ tree: first.grown[0]!.tree, checkpoint: unsigned(first.signed) }) }),
+  ],
+  [
+    "tree and records under the last one were changed",
+    () => ({
+      covered: async () => ({ tree: EMPTY_TREE, checkpoint: first.signed }),
+      leaves: async (_, to) => ({ archived: EMPTY_TREE, hashes: hashes.toReversed().slice(0, to) }),
+    }),
+  ],
+])("none is made, with an alarm, where %s", async (_, change) => {
+  expect(await build(change())).toBeUndefined();
+  expect(alarms).not.toEqual([]);
+});
+
+it("none is made of other records than this process remembers; one that lost records covers those that are left", async () => {
+  const own = { chainId, sequence: 7n, hash: "ab".repeat(32) };
+  expect(await build({}, { ...own, hash: endAt(7).hash })).toBeDefined();
+  expect(alarms).toEqual([]);
+  expect(await build({}, own)).toBeUndefined();
+  expect(await build({}, { ...own, sequence: 9n })).toMatchObject({ checkpoint: { heads: [endAt(7)] } });
+  expect(alarms).toEqual(Array(2).fill("the records of a chain are not those that were written"));
+});
+
+it("a chain is closed after an hour, and only where its process signed it to its end", async () => {
+  const lastAt = new Date(time.getTime() - 3_600_001);
+  const other = { ...chainAt(7, 5), lastAt };
+  expect(await build({ chains: [other] })).toMatchObject({ checkpoint: { closed: [endAt(7)], chainCount: 0 } });
+  for (const head of [
+    { size: 9, hash: endAt(7).hash },
+    { size: 7, hash: "ab".repeat(32) },
+  ]) {
+    const batches: CheckpointBasis["batches"] = async function* (_, from) {
+      yield batch(from, 7);
+    };
+    const made = await build({ batches, chains: [{ ...other, head }] });
+    expect(made).toMatchObject({ checkpoint: { closed: [], chainCount: 1, heads: [endAt(7)] } });
+  }
+});
