@@ -1,3 +1,4 @@
+import { uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { signMessage } from "@countersign/keys/node";
 import { beforeEach, expect, it } from "vitest";
@@ -83,9 +84,31 @@ it.each<[string, () => Partial<CheckpointBasis>]>([
   expect(alarms).not.toEqual([]);
 });
 
+it("none is made where the end of a quiet chain was changed, though another one has new records", async () => {
+  const id = uuidv7(clock);
+  const began = { chainId: id, sequence: 0n, hash: genesisHash(id) };
+  const added = chainRecords(began, [auditEntry()]);
+  const { hash } = added[0]!;
+  const { signature } = signedBatch(writer, began, added);
+  const batches: CheckpointBasis["batches"] = async function* () {
+    yield { lastSequence: 1, hashes: [Buffer.from(hash, "hex")], signature };
+  };
+  const chains = (quiet: ChainState) => [quiet, { ...chainAt(1), chainId: id, head: { size: 1, hash } }];
+  expect(await build({ batches, chains: chains(chainAt(5, 5)) })).toMatchObject({ checkpoint: { chainCount: 2 } });
+  expect(alarms).toEqual([]);
+  const changed = { size: 5, hash: "ab".repeat(32) };
+  const quiet = { ...chainAt(5), head: changed, covered: changed };
+  expect(await build({ batches, chains: chains(quiet) })).toBeUndefined();
+  expect(alarms).toHaveLength(1);
+});
+
 it("none is made of other records than this process remembers; one that lost records covers those that are left", async () => {
   const own = { chainId, sequence: 7n, hash: "ab".repeat(32) };
-  expect(await build({}, { ...own, hash: endAt(7).hash })).toBeDefined();
+  for (const mine of [
+    { ...own, hash: endAt(7).hash },
+    { ...own, chainId: chainIdOf(2) },
+  ])
+    expect(await build({}, mine)).toBeDefined();
   expect(alarms).toEqual([]);
   expect(await build({}, own)).toBeUndefined();
   expect(await build({}, { ...own, sequence: 9n })).toMatchObject({ checkpoint: { heads: [endAt(7)] } });
@@ -106,4 +129,5 @@ it("a chain is closed after an hour, and only where its process signed it to its
     const made = await build({ batches, chains: [{ ...other, head }] });
     expect(made).toMatchObject({ checkpoint: { closed: [], chainCount: 1, heads: [endAt(7)] } });
   }
+  expect(alarms).toEqual(Array(2).fill("the records of a chain are not those that its process signed"));
 });
