@@ -5,7 +5,7 @@ import type { AuditReceipt } from "../audit/audit-log.ts";
 import { beginEpoch } from "../audit/begin-epoch.ts";
 import { verifyProof } from "../audit/verify-proof.ts";
 import { getAuditProof } from "../domain/get-audit-proof.ts";
-import { newOperator } from "../testing/archive-operator.ts";
+import { fileOf, newOperator } from "../testing/archive-operator.ts";
 import { auditKeys, signedText } from "../testing/audit-fixture.ts";
 import { countCovered, newAuditProcess, prisma, readCheckpointFile, verifyDatabase } from "../testing/audit-process.ts";
 import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
@@ -255,6 +255,19 @@ describe("an archive", () => {
     await expect(remove(early)).rejects.toMatchObject({ reason: "InvalidRequest" });
     expect((await verifyDatabase(readCheckpointFile(one.path), [file])).problems).toEqual([]);
     for (const { checkpointer } of [one, other]) await checkpointer.close();
+  });
+
+  it("ends where an open chain was last covered, though another one goes on", async () => {
+    const [quiet, other] = [newAuditProcess("quiet"), newAuditProcess("other")];
+    const [receipt] = await quiet.write(1);
+    for (const covered of [2, 3, 4]) {
+      await other.write(1);
+      await isCovered(covered);
+    }
+    const { chainId } = receipt!;
+    const { checkpoint } = await prisma.auditCheckpointHead.findFirstOrThrow({ where: { chainId } });
+    expect(fileOf(await newOperator().archive(new Date(Date.now() + 1))).sequence).toBe(Number(checkpoint));
+    for (const { checkpointer } of [quiet, other]) await checkpointer.close();
   });
 
   it("makes an export fail that was begun before, and not look shortened", async () => {
