@@ -77,6 +77,23 @@ it("a process that was stopped for hours writes nothing into its closed chain", 
   ]);
 });
 
+it("a chain without records is deleted after an hour, and not while its process begins it", async () => {
+  const one = newMovedProcess("one");
+  await one.write(1);
+  await isCovered(1);
+  const chain = await prisma.auditChain.findFirstOrThrow();
+  const [young, old] = [accountId, accountId.replace(/.$/, "2")];
+  for (const [id, ms] of [[young, 0] as const, [old, 1.1 * HOUR_MS] as const]) {
+    const startedAt = new Date(Date.now() - ms);
+    await prisma.auditChain.create({ data: { ...chain, id, headSequence: 0n, startedAt } });
+  }
+  await one.write(1);
+  await isCovered(2);
+  const left = await prisma.auditChain.findMany({ where: { headSequence: 0n } });
+  expect(left.map(({ id }) => id)).toEqual([young]);
+  await one.checkpointer.close();
+});
+
 it("a checkpoint that would close a chain that is written meanwhile is not made", async () => {
   const one = newMovedProcess("one");
   await one.write(4);
