@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clock, person, prisma, times } from "../testing/store-fixture.ts";
+import type { PrismaClient } from "./generated/client.ts";
 import { prismaExchangedCodeStore } from "./prisma-exchanged-code-store.ts";
 
 describe("exchanged codes", () => {
@@ -63,7 +64,7 @@ describe("exchanged codes", () => {
     await expect(use()).rejects.toThrow("refused");
   });
 
-  it("at once are exchanged once; another binding deletes what was remembered", async () => {
+  it("at once are exchanged once; another binding or key deletes what was remembered, of this code only", async () => {
     const codes = prismaExchangedCodeStore(prisma, clock);
     const login = { profile: person(), nonce: "" };
     let exchanges = 0;
@@ -75,7 +76,36 @@ describe("exchanged codes", () => {
     const answers = await Promise.all(times(4, () => use("b", ["k"])));
     expect(answers).toEqual(times(4, () => login));
     expect(exchanges).toBe(1);
-    expect(await use("b", ["other"])).toBeUndefined();
+    expect(await use("b", ["k"])).toEqual(login);
+    expect(exchanges).toBe(1);
+    await codes.once("another", { binding: "b", keys: ["k"] }, async () => login);
+    expect(await use("other", ["k"])).toBeUndefined();
     expect(await prisma.exchangedCode.count({ where: { codeHash: "code" } })).toBe(0);
+    expect(await prisma.exchangedCode.count({ where: { codeHash: "another" } })).toBe(1);
+    expect(await use("b", ["k"])).toEqual(login);
+    expect(await use("b", ["other"])).toBeUndefined();
+  });
+
+  it("of which two name the first key at once are bound to one of the two, and no other code is", async () => {
+    const login = { profile: person(), nonce: "" };
+    const use = (on: PrismaClient, codeHash: string, keys: string[]) =>
+      prismaExchangedCodeStore(on, clock).once(codeHash, { binding: "b", keys }, async () => login);
+    for (const code of ["raced", "unbound"]) await use(prisma, code, []);
+    const overtaking: (typeof login | undefined)[] = [];
+    /** A replica that is overtaken by another one after it has read that the code is bound to no key. */
+    const overtaken = prisma.$extends({
+      query: {
+        exchangedCode: {
+          async findUnique({ args, query }) {
+            const known = await query(args);
+            if (overtaking.length === 0) overtaking.push(await use(prisma, "raced", ["first"]));
+            return known;
+          },
+        },
+      },
+    }) as unknown as PrismaClient;
+    expect(await use(overtaken, "raced", ["second"])).toBeUndefined();
+    expect(overtaking).toEqual([login]);
+    expect(await prisma.exchangedCode.findUnique({ where: { codeHash: "unbound" } })).toMatchObject({ keys: [] });
   });
 });
