@@ -89,6 +89,25 @@ describe("sign-ins of new devices", () => {
     expect(await store().devicesWith(accountId, same, same.id)).toEqual([{ accountKey, deviceKey }]);
   });
 
+  it("find a sign-up's device once it is registered, and no recovery key, whose sessions are of no device", async () => {
+    const columnsOf = ({ accountKey: a, deviceKey: d }: TwoFactorSignIn) => ({
+      accountId,
+      ...{ accountKeyAlgorithm: a.algorithm, accountKey: a.publicKey },
+      ...{ deviceKeyAlgorithm: d.algorithm, deviceKey: d.publicKey },
+    });
+    const [signedUp, recovering] = [signInOf(), signInOf()];
+    const { accountKey, deviceKey, chainName, userKeyType } = signedUp;
+    const rest = { ...app, chainName, userKeyType, deviceAttributes: {}, deviceId: uuidv7(clock), profileImageUrl: "" };
+    await prisma.signUp.create({ data: { ...columnsOf(signedUp), ...rest, leaseUntil: now, createdAt: now } });
+    expect(await store().devicesWith(accountId, signedUp)).toEqual([]);
+    await prisma.signUp.updateMany({ where: { accountId }, data: { deviceRegisteredAt: now } });
+    expect(await store().devicesWith(accountId, signedUp)).toEqual([{ accountKey, deviceKey }]);
+    expect(await store().devicesWith(uuidv7(clock), signedUp)).toEqual([]);
+    await postgresSessionStore(prisma, postgres).begin({ ...sessionOf(recovering), scope: "recover" }, "");
+    await prisma.formerSession.create({ data: columnsOf(recovering) });
+    expect(await store().devicesWith(accountId, recovering)).toEqual([]);
+  });
+
   it("are kept whole, and found by their account only", async () => {
     for (const signIn of [signInOf(), signInOf({ authTime: undefined })]) {
       expect(await store().begin(signIn, undefined)).toEqual({ kind: "begun", signIn });
