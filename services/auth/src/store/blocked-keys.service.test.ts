@@ -86,6 +86,9 @@ it("a key that was revoked on chain is blocked for 16 minutes, unless it is bloc
   const blocked = async ({ accountId }: Session, minutes: number) =>
     (await store().blockedKeys(accountId, inHours(minutes / 60, before.getTime()))).length;
   for (const each of [revoked, both, reverse]) expect(await blocked(each, 15.9)).toBe(1);
+  // Services are sent a block for good no shorter because of the other one.
+  const sentUntil = (await Promise.all([both, reverse].map(({ accountId }) => sent(accountId)))).flat();
+  for (const { until } of sentUntil) expect(until!.getTime() - before.getTime()).toBeGreaterThanOrEqual(BLOCK_SENT_MS);
   expect(await Promise.all([revoked, both, reverse].map((each) => blocked(each, 16.5)))).toEqual([0, 1, 1]);
   const after = (minutes: number) =>
     someSession({ ...keysOf(revoked), createdAt: inHours(minutes / 60, before.getTime()) });

@@ -141,6 +141,8 @@ describe("the token state", () => {
     expect(await ofAccount()).toMatchObject([{ active: true, until: undefined }]);
     await prisma.$transaction((tx) => notifyServices(tx, accountId, false, now));
     expect(await ofAccount()).toMatchObject([{ active: false, until: now }]);
+    await prisma.$transaction((tx) => notifyServices(tx, accountId, true, now));
+    expect(await ofAccount()).toMatchObject([{ active: true, until: undefined }]);
   });
 
   it("packs a key of each algorithm as services read it", async () => {
@@ -190,6 +192,9 @@ describe("the token state", () => {
     time.advance(86_400_000);
     expect((await keys!.signingKey()).kid).not.toBe(first);
     for (const jwk of await keys!.published()) expect(jwk).not.toHaveProperty("d");
+    expect(await keys!.verificationKey(first)).toBeDefined();
+    time.advance(31 * 86_400_000);
+    expect(await keys!.verificationKey(first)).toBeUndefined();
     const wrong = createTokenKeys({ ...options, keyring: unchanging<Keyring>([Buffer.alloc(32, 8)]) });
     await expect(wrong.signingKey()).rejects.toThrow();
   });
