@@ -205,27 +205,55 @@ describe("leases of sign-ups", () => {
     expect(await prisma.signUp.count({ where: { accountId } })).toBe(2);
   });
 
-  it("a first request that is refused leaves no identity behind", async () => {
+  it("a first request that is refused leaves no identity behind, and all others", async () => {
     const idempotency = { id: uuidv4(), fingerprint: "f1" };
-    await lease(commandOf(person(), { idempotency }));
     const profile = person();
+    const others = [person(), { ...profile, issuer: "https://other.example" }];
+    for (const other of others) await lease(commandOf(other, { idempotency }));
     const refused = await lease(commandOf(profile, { idempotency: { ...idempotency, fingerprint: "f2" } }));
     expect(refused.kind).toBe("idempotency-key-reused");
     expect(await store().accountOf(profile.issuer, profile.subject)).toBeUndefined();
+    for (const { issuer, subject } of others) expect(await store().accountOf(issuer, subject)).toBeDefined();
     expect((await lease(commandOf(profile))).kind).toBe("drive");
   });
 
-  it("two runners never lease the same saga, and a given-up one is left alone", async () => {
+  it("the same subject of two issuers is two persons", async () => {
+    const profile = person();
+    const commands = [profile, { ...profile, issuer: "https://other.example" }].map((each) => commandOf(each));
+    for (const command of [...commands, ...commands]) {
+      const saga = expect.objectContaining({ accountId: command.newAccountId });
+      expect(await lease(command)).toEqual({ kind: "drive", saga });
+    }
+  });
+
+  it("is of one account and chain, and so is its end", async () => {
+    const profile = person();
+    const [command, stranger] = [commandOf(profile), commandOf(person())];
+    const { newAccountId: accountId, accountKey, deviceKey } = command;
+    const session = { accountId, accountKey, deviceKey };
+    const further = commandOf(profile, { chainName: "flow-other", accountKey, session });
+    for (const each of [command, stranger, further]) await lease(each);
+    const leaseUntil = new Date(now.getTime() + 77_000);
+    const leasedUntil = async () => (await prisma.signUp.findMany({ where: { leaseUntil } })).length;
+    const resumed = await lease({ ...command, leaseUntil });
+    expect(await leasedUntil()).toBe(1);
+    await lease({ ...further, leaseUntil });
+    await store().giveUp(resumed.kind === "drive" ? resumed.saga : expect.unreachable());
+    expect(await leasedUntil()).toBe(1);
+  });
+
+  it("two runners never lease the same saga, and one that is finished or given up is left alone", async () => {
     await prisma.signUp.updateMany({ data: { leaseUntil: new Date(now.getTime() + 1_000_000) } });
     const requested = await Promise.all(
       times(8, () => lease(commandOf(person(), { leaseUntil: new Date(now.getTime() - 1) }))),
     );
-    const [first] = requested;
-    if (first?.kind === "drive") await store().giveUp(first.saga);
+    const [first, second] = requested.map((each) => (each.kind === "drive" ? each.saga : expect.unreachable()));
+    await store().giveUp(first!);
+    await store().mark(second!, SIGN_UP_STEPS, now);
     const until = new Date(now.getTime() + 30_000);
     const leased = (await Promise.all(times(4, () => store().leaseAbandoned(now, until, 3)))).flat();
-    expect(leased).toHaveLength(7);
-    expect(new Set(leased.map(({ accountId }) => accountId)).size).toBe(7);
+    expect(leased).toHaveLength(6);
+    expect(new Set(leased.map(({ accountId }) => accountId)).size).toBe(6);
   });
 
   it("a late giving up by a first request leaves the lease of a second request alone", async () => {
