@@ -1,27 +1,16 @@
 import { uuidv4, uuidv7 } from "@countersign/core";
-import { FixedClock } from "@countersign/core/testing";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";
-import type { Session } from "../domain/sessions/session.ts";
+import { rotate, type Session } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, postgres, prisma, replacedOf, someSession, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
-import { lockAccess } from "./begin-sessions.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 
 describe("sessions", () => {
   const sessions = () => postgresSessionStore(prisma, postgres);
-  const refreshing = () =>
-    refreshToken({
-      sessions: sessions(),
-      clock,
-      read: async (token) => JSON.parse(token),
-      issue: async ({ refreshId }) => ({ accessToken: "", refreshToken: refreshId }),
-    });
-  const tokenOf = ({ id, accountId }: Session, refreshId: string) =>
-    JSON.stringify({ sessionId: id, accountId, refreshId });
 
   it("begins once, however often and in parallel; after a later sign-in it is over", async () => {
     const session = someSession();
@@ -30,7 +19,8 @@ describe("sessions", () => {
     expect(new Set(begun.map((each) => each!.refreshId)).size).toBe(1);
     expect(await eventsOf(session.accountId, "session-created")).toBe(1);
 
-    const { refreshToken: second } = await refreshing()(tokenOf(session, begun[0]!.refreshId), new Uint8Array(), "");
+    const second = uuidv4();
+    await sessions().update(session, (first) => ({ next: rotate(first, second, now), result: "refreshed" }), now, "");
     expect(await repeated()).toMatchObject({ refreshId: second, previousRefreshId: begun[0]!.refreshId });
 
     const { accountId, deviceKey } = session;
@@ -69,116 +59,6 @@ describe("sessions", () => {
     // Not begun again by a copy where the later one is over as well.
     await sessions().end(accountId, { id: late.id }, "signed-out", now, "");
     expect(await sessions().begin(someSession({ accountId, deviceKey }), "", asked(-1))).toBeUndefined();
-  });
-
-  it("the same refresh token at once has one successor", async () => {
-    const session = someSession();
-    await sessions().begin(session, "");
-    const answers = await Promise.all(
-      times(6, () => refreshing()(tokenOf(session, session.refreshId), new Uint8Array(), "")),
-    );
-    expect(new Set(answers.map((answer) => answer.refreshToken)).size).toBe(1);
-  });
-
-  it("refreshes at once share a transaction, and a locked account is waited for alone", async () => {
-    const started = times(30, () => someSession());
-    await Promise.all(started.map((session) => sessions().begin(session, "")));
-    let transactions = 0;
-    const counting: typeof postgres = {
-      ...postgres,
-      transaction: (work, timeoutMs) => {
-        transactions += 1;
-        return postgres.transaction(work, timeoutMs);
-      },
-    };
-    const store = postgresSessionStore(prisma, counting);
-    const touch = (touched: Session) =>
-      store.update(touched, (session) => ({ next: { ...session, proofRequired: true }, result: session.id }), now, "");
-    const [locked, ...others] = started as [Session, ...Session[]];
-    const unlock = Promise.withResolvers<void>();
-    const isLocked = Promise.withResolvers<void>();
-    const holder = postgres.transaction(async (tx) => {
-      await lockAccess(tx, locked.accountId);
-      isLocked.resolve();
-      await unlock.promise;
-    });
-    await isLocked.promise;
-    const waiting = touch(locked);
-    expect(await Promise.all(others.map(touch))).toEqual(others.map(({ id }) => id));
-    unlock.resolve();
-    await holder;
-    expect(await waiting).toBe(locked.id);
-    expect(transactions).toBe(2);
-    expect(await store.update(someSession(), () => ({ result: "live" }), now, "")).toBeUndefined();
-  });
-
-  it("copies of a refresh of a session that has ended take two transactions together", async () => {
-    const session = someSession();
-    await sessions().begin(session, "");
-    await sessions().end(session.accountId, { id: session.id }, "signed-out", now, "");
-    let transactions = 0;
-    const transaction: typeof postgres.transaction = (...work) => {
-      transactions += 1;
-      return postgres.transaction(...work);
-    };
-    const store = postgresSessionStore(prisma, { ...postgres, transaction });
-    const copies = times(50, () => store.update(session, () => ({ result: "updated" }), now, ""));
-    expect(new Set(await Promise.all(copies))).toEqual(new Set([undefined]));
-    expect(transactions).toBe(2);
-  });
-
-  it("reuse ends the session, once, for everybody", async () => {
-    const session = someSession();
-    await sessions().begin(session, "");
-    const refresh = (id: string) => refreshing()(tokenOf(session, id), new Uint8Array(), "");
-    const second = await refresh(session.refreshId);
-    const third = await refresh(second.refreshToken);
-    const reused = await Promise.allSettled(times(4, () => refresh(session.refreshId)));
-    expect(reused.every(({ status }) => status === "rejected")).toBe(true);
-    await expect(refresh(third.refreshToken)).rejects.toMatchObject({ reason: "SessionEnded" });
-    expect(await eventsOf(session.accountId, "session-ended")).toBe(1);
-    expect(await prisma.tokenStateEntry.count({ where: { kind: "session", subject: session.id, active: true } })).toBe(
-      1,
-    );
-  });
-
-  it("refreshing changes nothing about when the person logged in, nor that nobody knows when", async () => {
-    for (const authTime of [new Date(now.getTime() - 60_000), undefined]) {
-      const session = someSession({ authTime });
-      await sessions().begin(session, "");
-      const issued: (Date | undefined)[] = [];
-      const refresh = refreshToken({
-        sessions: sessions(),
-        clock: new FixedClock(new Date(now.getTime() + 3_600_000)),
-        read: async () => ({ sessionId: session.id, accountId: session.accountId, refreshId: session.refreshId }),
-        issue: async (next) => {
-          issued.push(next.authTime);
-          return { accessToken: "", refreshToken: next.refreshId };
-        },
-      });
-      await refresh("token", new Uint8Array(), "");
-      expect(issued).toEqual([authTime]);
-      expect((await sessions().list(session.accountId, now)).map((row) => row.authTime)).toEqual([authTime]);
-    }
-  });
-
-  it("a refresh token of a session that is over answers SessionEnded, for any reason that ended it", async () => {
-    const refresh = ({ id, refreshId }: Session) =>
-      refreshing()(tokenOf({ id, accountId } as Session, refreshId), new Uint8Array(), "");
-    const signedOut = someSession();
-    await sessions().begin(signedOut, "");
-    await sessions().end(signedOut.accountId, { id: signedOut.id }, "signed-out", now, "");
-    const removed = someSession();
-    await sessions().begin(removed, "");
-    const { accountId, deviceKey } = removed;
-    await prismaAccessStore(prisma).cutOff({ accountId, deviceKey, removedAt: now, requestId: "" });
-    const over = someSession({ expiresAt: now });
-    const refreshOver = someSession({ refreshExpiresAt: now });
-    for (const session of [over, refreshOver]) await sessions().begin(session, "");
-    const pruned = someSession();
-    for (const session of [signedOut, removed, over, refreshOver, pruned]) {
-      await expect(refresh(session)).rejects.toMatchObject({ reason: "SessionEnded" });
-    }
   });
 
   it("one account cannot end another's", async () => {
