@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
+import { waitsForAccount } from "../testing/waits-for-account.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresBlockedKeyStore } from "./postgres-blocked-key-store.ts";
@@ -63,8 +64,10 @@ describe("the keys of a removed device", () => {
   it("are those of one account only", async () => {
     const session = someSession();
     const same = someSession({ deviceKey: session.deviceKey, accountKey: session.accountKey });
-    for (const each of [session, same]) await begin(each);
+    const another = someSession({ deviceKey: session.deviceKey, accountKey: someSession().accountKey });
+    for (const each of [session, same, another]) await begin(each);
     await remove(session);
+    expect(await store().blockedKeys(session.accountId, now)).toEqual([session.deviceKey]);
     expect(await store().blockedKeys(same.accountId, now)).toEqual([]);
     expect(await live(same.accountId)).toEqual([same.id]);
     const next = someSession(keysOf(same));
@@ -104,11 +107,30 @@ it("a key that was revoked keeps no session of a sign-in that had read it before
   const begunAfter = (seconds: number) =>
     someSession({ accountId, accountKey, createdAt: new Date(now.getTime() + seconds * 1000) });
   const [atOnce, slow, addedAgain] = [begunAfter(1), begunAfter(60), begunAfter(61)];
-  for (const each of [atOnce, slow, addedAgain]) await begin(each);
+  const [otherKey, elsewhere] = [someSession({ accountId }), someSession({ accountKey })];
+  for (const each of [atOnce, slow, addedAgain, otherKey, elsewhere]) await begin(each);
   await revoke(atOnce);
-  expect(await live(accountId)).toEqual([addedAgain.id]);
+  expect(await live(accountId)).toEqual([addedAgain.id, otherKey.id]);
+  expect(await live(elsewhere.accountId)).toEqual([elsewhere.id]);
   const { createdAt, endedAt } = await prisma.session.findUniqueOrThrow({ where: { id: slow.id } });
   expect(endedAt).toEqual(createdAt);
+});
+
+it("a key that is revoked once more is blocked again", async () => {
+  const session = someSession();
+  const { accountId, accountKey } = session;
+  const blocked = () => store().blockedKeys(accountId, new Date());
+  await revoke(session);
+  await prisma.blockedKey.updateMany({ where: { accountId }, data: { until: inHours(-0.1) } });
+  expect(await blocked()).toEqual([]);
+  await revoke(session);
+  expect(await blocked()).toEqual([accountKey]);
+});
+
+it("keys are blocked under the account's lock: a session that begins meanwhile would outlive the block", async () => {
+  const session = someSession();
+  for (const work of [() => revoke(session), () => remove(session)])
+    expect(await waitsForAccount(session.accountId, work)).toBe(true);
 });
 
 it.each([10, 30])("a key-revoked %i minutes late outlives the tokens issued until then", async (minutes) => {
