@@ -31,6 +31,8 @@ export interface AppAttestChange {
   isNoAuthority?: boolean;
   /** Without the extension that holds the nonce. */
   hasNoNonce?: boolean;
+  /** Other certificates in the place of the leaf and the intermediate one. */
+  certificates?: (leaf: Uint8Array, intermediate: Uint8Array) => Uint8Array[];
   format?: string;
   /** Bytes after the object. */
   trailing?: Buffer;
@@ -96,7 +98,8 @@ export async function createAppAttest(now: Date = new Date()) {
         root,
         authority(!change.isNoAuthority),
       );
-      const x5c = [leaf, between].map(({ rawData }) => new Uint8Array(rawData));
+      const { certificates = (...both: Uint8Array[]) => both } = change;
+      const x5c = certificates(new Uint8Array(leaf.rawData), new Uint8Array(between.rawData));
       const object = encodeCBOR(
         new Map<string, string | Uint8Array | Map<string, Uint8Array | Uint8Array[]>>([
           ["fmt", change.format ?? "apple-appattest"],

@@ -100,6 +100,16 @@ describe("an attestation", () => {
     await refused(problem, { isNoAuthority: true });
   });
 
+  it("with more or fewer than two certificates, or bytes after one, is refused", async () => {
+    const problem = "this is no attestation object";
+    // Of a leaf alone, the chain would end before the root.
+    await refused(problem, { isSelfSigned: true, certificates: (leaf) => [leaf] });
+    await refused(problem, { certificates: (leaf, intermediate) => [leaf, intermediate, intermediate] });
+    await refused(problem, {
+      certificates: (leaf, intermediate) => [Buffer.concat([leaf, Buffer.of(0)]), intermediate],
+    });
+  });
+
   it("with a certificate that has expired or is not valid yet is refused", async () => {
     await refused("a certificate is not valid now", { validMs: [-HOUR_MS, -1_000] });
     await refused("a certificate is not valid now", { validMs: [1_000, HOUR_MS] });
