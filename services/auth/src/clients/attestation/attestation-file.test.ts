@@ -52,12 +52,13 @@ beforeAll(async () => {
 
 const load = (apps: object[], isProduction = false) =>
   watchAttestation(readOnce, { path: put("attestation.json", JSON.stringify({ apps })), providersPath, isProduction });
-const verified = async (apps: object[], platform: "ios" | "android") => {
+const verified = async (apps: object[], platform: "ios" | "android", lacking = "") => {
   const payload = integrityPayload("com.example.wallet", DIGEST, hash.toString("base64url"));
+  const lacked = JSON.parse(JSON.stringify(payload).replace(`"${lacking}"`, '"UNEVALUATED"'));
   const attestation =
     platform === "ios"
       ? await authority.attest("A1B2C3D4E5.com.example.wallet", hash)
-      : { type: "play-integrity" as const, keyId: "", token: await google.token(payload) };
+      : { type: "play-integrity" as const, keyId: "", token: await google.token(lacked) };
   return load(apps).current().get("wallet")!(attestation, hash, new Date());
 };
 
@@ -83,6 +84,14 @@ it("an app refuses the attestations of a platform that it does not have", async 
   await expect(verified([{ appId: "wallet", mode: "required", playIntegrity: android }], "ios")).rejects.toMatchObject(
     refused("app-attest"),
   );
+});
+
+it("an app that names no verdicts requires that Google Play knows the app, its license and the device", async () => {
+  const app = { appId: "wallet", mode: "required", playIntegrity: android };
+  for (const verdict of ["PLAY_RECOGNIZED", "LICENSED", "MEETS_DEVICE_INTEGRITY"])
+    await expect(verified([app], "android", verdict)).rejects.toMatchObject({
+      detail: `Play Integrity: the verdict lacks ${verdict}`,
+    });
 });
 
 it("a file that would protect less than it says is refused", () => {

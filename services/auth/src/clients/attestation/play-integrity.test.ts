@@ -97,7 +97,8 @@ describe("a token", () => {
   it("whose payload is not the documented one is refused", async () => {
     const { appIntegrity, ...rest } = good();
     const { certificateSha256Digest: _, ...unevaluated } = appIntegrity;
-    const wrong = ["", "[]", "null", "{", rest, { ...rest, appIntegrity: unevaluated }];
+    const atNoTime = { ...good(), requestDetails: { ...good().requestDetails, timestampMillis: "now" } };
+    const wrong = ["", "[]", "null", "{", rest, { ...rest, appIntegrity: unevaluated }, atNoTime];
     for (const payload of wrong) await refused(google.token(payload), NO_TOKEN);
     await refused(
       google.token({ ...good(), appIntegrity: { ...appIntegrity, certificateSha256Digest: [] } }),
