@@ -187,9 +187,14 @@ describe("the token state", () => {
     const first = (await keys!.signingKey()).kid;
     time.advance(29.5 * 86_400_000);
     await Promise.all(replicas.map((each) => each.rotate()));
-    expect((await keys!.published()).map(({ kid }) => kid)).toHaveLength(2);
+    const published = async () => (await keys!.published()).map(({ kid }) => kid);
+    expect(await published()).toHaveLength(2);
     expect((await keys!.signingKey()).kid).toBe(first);
-    time.advance(86_400_000);
+    // Its last access tokens are good for a quarter of an hour.
+    time.advance(0.5 * 86_400_000 + 30 * 60_000 - 1);
+    expect(await published()).toContain(first);
+    time.advance(1);
+    expect(await published()).not.toContain(first);
     expect((await keys!.signingKey()).kid).not.toBe(first);
     for (const jwk of await keys!.published()) expect(jwk).not.toHaveProperty("d");
     expect(await keys!.verificationKey(first)).toBeDefined();
