@@ -5,6 +5,7 @@ import { refreshToken } from "../domain/sessions/refresh-token.ts";
 import { rotate, type Session } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, postgres, prisma, replacedOf, someSession, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
+import { waitsForAccount } from "../testing/waits-for-account.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
@@ -67,6 +68,17 @@ describe("sessions", () => {
     expect(await sessions().end(uuidv7(clock), { id: session.id }, "ended-by-user", now, "")).toBe(0);
     expect(await sessions().end(session.accountId, { id: session.id }, "ended-by-user", now, "")).toBe(1);
     expect(await sessions().end(session.accountId, { id: session.id }, "ended-by-user", now, "")).toBe(0);
+  });
+
+  it("all of an account but one end, under the account's lock", async () => {
+    const [own, elsewhere] = [someSession(), someSession()];
+    const { accountId } = own;
+    for (const each of [own, elsewhere, ...times(2, () => someSession({ accountId }))])
+      await sessions().begin(each, "");
+    const end = () => sessions().end(accountId, { allBut: own.id }, "ended-by-user", now, "");
+    expect(await waitsForAccount(accountId, end)).toBe(true);
+    expect(await sessions().list(accountId, now)).toEqual([own]);
+    expect(await sessions().list(elsewhere.accountId, now)).toEqual([elsewhere]);
   });
 
   it("a removed device loses its sessions and its keys; a second time changes nothing", async () => {

@@ -138,6 +138,7 @@ it("a refresh token of a session that is over answers SessionEnded, for any reas
   const over = someSession({ expiresAt: now });
   const refreshOver = someSession({ refreshExpiresAt: now });
   for (const session of [over, refreshOver]) await sessions().begin(session, "");
+  for (const session of [over, refreshOver]) expect(await sessions().list(session.accountId, now)).toEqual([]);
   const pruned = someSession();
   for (const session of [signedOut, removed, over, refreshOver, pruned]) {
     await expect(refresh(session)).rejects.toMatchObject({ reason: "SessionEnded" });
