@@ -39,6 +39,7 @@ describe("the keys of a removed device", () => {
     await deleteExpiredRows(postgres)(inHours(4));
     expect(await sent(accountId)).toEqual([]);
     expect(await store().blockedKeys(accountId, inHours(100_000))).toEqual([deviceKey]);
+    expect(await store().hasLeft(accountId)).toBe(false);
     const late = someSession({ accountId, deviceKey, createdAt: inHours(100_000) });
     await expect(begin(late)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
   });

@@ -4,7 +4,7 @@ import { sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
 import { decideSignUp } from "../domain/sign-up/sign-up.ts";
-import { type LeaseSignUp, SIGN_UP_STEPS } from "../domain/sign-up/sign-up-saga.ts";
+import { type LeaseSignUp, SIGN_UP_STEPS, type SignUpStep } from "../domain/sign-up/sign-up-saga.ts";
 import { sampleDevice } from "../testing/sample-device.ts";
 import { app, clock, eventsOf, now, person, postgres, prisma, times } from "../testing/store-fixture.ts";
 import { readOpenSignUps } from "./open-sign-ups.ts";
@@ -140,6 +140,36 @@ describe("leases of sign-ups", () => {
     const ids = sagas.map(({ accountId }) => accountId);
     expect(await prisma.signUp.count({ where: { accountId: { in: ids }, completedAt: now } })).toBe(6);
   });
+
+  it.each(["alone", "together"])(
+    "marked %s is complete with its last step, in any order, and no other chain's",
+    async (how) => {
+      const replica = postgresSignUpStore(prisma, { ...postgres, isDistributed: async () => how === "alone" });
+      const further = async () => {
+        const command = commandOf(person());
+        const { profile, newAccountId: accountId, accountKey, deviceKey } = command;
+        await lease(command);
+        const session = { accountId, accountKey, deviceKey };
+        const leased = await lease(commandOf(profile, { chainName: "flow-other", accountKey, session }));
+        return leased.kind === "drive" ? leased.saga : expect.unreachable();
+      };
+      for (const last of SIGN_UP_STEPS) {
+        const sagas = await Promise.all(times(3, further));
+        const where = { accountId: { in: sagas.map(({ accountId }) => accountId) } };
+        const complete = async () => {
+          const rows = await prisma.signUp.findMany({ where: { ...where, completedAt: now } });
+          return rows.map(({ chainName }) => chainName);
+        };
+        const mark = (step: SignUpStep) => Promise.all(sagas.map((saga) => replica.mark(saga, [step], now)));
+        for (const step of SIGN_UP_STEPS) if (step !== last) await mark(step);
+        expect(await complete()).toEqual([]);
+        await mark(last);
+        expect(await complete()).toEqual(times(3, () => "flow-other"));
+        const untouched = { deployedAt: null, keyRegisteredAt: null, deviceRegisteredAt: null };
+        expect(await prisma.signUp.count({ where: { ...where, ...untouched } })).toBe(3);
+      }
+    },
+  );
 
   it("one that another transaction has locked is marked after it, and holds up no other", async () => {
     const leased = await Promise.all(times(3, () => lease(commandOf(person()))));
