@@ -3,7 +3,7 @@ import { createEarlierDatabase } from "@countersign/local-stack/testing/postgres
 import { createPrismaAdapter } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../domain/sessions/session.ts";
-import { clock, eventsOf, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
+import { app, clock, eventsOf, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
 import { waitsForAccount } from "../testing/waits-for-account.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
@@ -60,6 +60,17 @@ describe("the keys of a removed device", () => {
     await remove(session);
     expect(await live(accountId)).toEqual([kept.id]);
     expect(await eventsOf(accountId, "session-ended")).toBe(3);
+  });
+
+  it("are also those of a sign-up that has opened no session", async () => {
+    const { accountId, deviceKey: d } = someSession();
+    const { accountKey: a } = someSession();
+    const keys = { accountKeyAlgorithm: a.algorithm, accountKey: a.publicKey, deviceKeyAlgorithm: d.algorithm };
+    const device = { deviceKey: d.publicKey, deviceId: uuidv4(), deviceAttributes: {}, profileImageUrl: "" };
+    const rest = { chainName: "c", ...app, userKeyType: "device", leaseUntil: now, createdAt: now };
+    await prisma.signUp.create({ data: { accountId, ...keys, ...device, ...rest } });
+    await access().cutOff({ accountId, deviceKey: d, removedAt: now, requestId: "" });
+    expect(new Set(await store().blockedKeys(accountId, now))).toEqual(new Set([a, d]));
   });
 
   it("are those of one account only", async () => {

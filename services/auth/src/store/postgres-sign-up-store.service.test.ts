@@ -254,6 +254,9 @@ describe("leases of sign-ups", () => {
       const saga = expect.objectContaining({ accountId: command.newAccountId });
       expect(await lease(command)).toEqual({ kind: "drive", saga });
     }
+    const one = store();
+    for (const { profile: each, newAccountId } of [...commands, ...commands])
+      expect(await one.accountOf(each.issuer, each.subject)).toBe(newAccountId);
   });
 
   it("is of one account and chain, and so is its end", async () => {

@@ -82,6 +82,7 @@ describe("an act of an administrator", () => {
     expect(await admin().endSessions(by("ada"), accountId)).toMatchObject({ details: ["3 sessions ended"] });
     expect(await sessions.list(accountId, now)).toEqual([]);
     expect(await eventsOf(accountId, "session-ended")).toBe(3);
+    expect(await prisma.tokenStateEntry.count({ where: { kind: "account", subject: accountId } })).toBe(0);
     await sessions.begin(someSession({ accountId }), "");
     expect(await sessions.list(accountId, now)).toHaveLength(1);
   });
