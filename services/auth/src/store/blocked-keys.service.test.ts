@@ -62,15 +62,17 @@ describe("the keys of a removed device", () => {
     expect(await eventsOf(accountId, "session-ended")).toBe(3);
   });
 
-  it("are also those of a sign-up that has opened no session", async () => {
+  it("are those of its sessions, and of a sign-up that has opened none", async () => {
     const { accountId, deviceKey: d } = someSession();
     const { accountKey: a } = someSession();
     const keys = { accountKeyAlgorithm: a.algorithm, accountKey: a.publicKey, deviceKeyAlgorithm: d.algorithm };
     const device = { deviceKey: d.publicKey, deviceId: uuidv4(), deviceAttributes: {}, profileImageUrl: "" };
     const rest = { chainName: "c", ...app, userKeyType: "device", leaseUntil: now, createdAt: now };
     await prisma.signUp.create({ data: { accountId, ...keys, ...device, ...rest } });
-    await access().cutOff({ accountId, deviceKey: d, removedAt: now, requestId: "" });
-    expect(new Set(await store().blockedKeys(accountId, now))).toEqual(new Set([a, d]));
+    const session = someSession({ accountId, deviceKey: d, accountKey: someSession().accountKey });
+    await begin(session);
+    await remove(session);
+    expect(new Set(await store().blockedKeys(accountId, now))).toEqual(new Set([a, d, session.accountKey]));
   });
 
   it("are those of one account only", async () => {
