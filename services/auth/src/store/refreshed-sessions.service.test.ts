@@ -30,10 +30,10 @@ it("the same refresh token at once has one successor, through many replicas and 
   }
 });
 
-it("the account's other sessions keep their refresh tokens", async () => {
+it("the account's other sessions keep their refresh tokens and what they are for", async () => {
   const session = someSession();
   const { accountId } = session;
-  const others = times(2, () => someSession({ accountId }));
+  const others = [someSession({ accountId }), someSession({ accountId, scope: "recover" })];
   for (const each of [session, ...others]) await sessions().begin(each, "");
   await refreshing()(tokenOf(session, session.refreshId), new Uint8Array(), "");
   const kept = (await sessions().list(accountId, now)).filter(({ id }) => id !== session.id);
