@@ -60,14 +60,28 @@ describe("auth's database went back", () => {
     expect([await prisma.challenge.count(), await prisma.tokenKey.count()]).toEqual([0, 0]);
   });
 
-  it("a request to lift a freeze waits from its beginning again", async () => {
-    const [first, second] = [await phoneOf(accountId), await phoneOf(accountId)];
+  it("a request to lift a freeze waits from its beginning again; a joined freeze stays joined", async () => {
+    const [first, second, joined] = [await phoneOf(accountId), await phoneOf(accountId), await phoneOf(accountId)];
     await freezing.freeze(first);
-    await freezing.unfreeze(second).catch(() => undefined);
-    expect(await prisma.freezeParty.count({ where: { accountId, askedAt: { not: null } } })).toBe(1);
+    await freezing.freeze(joined);
+    for (const phone of [second, joined]) await freezing.unfreeze(phone).catch(() => undefined);
+    expect(await prisma.freezeParty.count({ where: { accountId, askedAt: { not: null } } })).toBe(2);
     await run();
-    expect(await prisma.freezeParty.count({ where: { accountId, askedAt: { not: null } } })).toBe(0);
+    const parties = await prisma.freezeParty.findMany({ where: { accountId } });
+    const noRequest = { timeLockId: null, askedAt: null, availableAt: null, lapsesAt: null };
+    expect(parties).toMatchObject([{ joinedAt: expect.any(Date), ...noRequest }]);
     expect(await isFrozen(prisma, accountId)).toBe(true);
+  });
+
+  it("a sign-in of a new device that is under way ends", async () => {
+    const key = { accountKeyAlgorithm: "ES256", accountKey: "a", deviceKeyAlgorithm: "ES256", deviceKey: "d" };
+    const id = uuidv4();
+    const rest = { chainName: "c", appId: "a", appName: "", deviceAttributes: {}, tokenId: uuidv4(), createdAt: now };
+    const expiresAt = new Date(Date.now() + 300_000);
+    await prisma.twoFactorSignIn.create({ data: { id, accountId, ...key, ...rest, expiresAt } });
+    await run();
+    const row = await prisma.twoFactorSignIn.findUniqueOrThrow({ where: { id } });
+    expect(row.expiresAt.getTime()).toBeLessThanOrEqual(Date.now());
   });
 
   it("the end of all sessions may take an hour: there may be millions", async () => {
