@@ -261,11 +261,11 @@ describe("leases of sign-ups", () => {
 
   it("is of one account and chain, and so is its end", async () => {
     const profile = person();
-    const [command, stranger] = [commandOf(profile), commandOf(person())];
+    const [command, ofAnother] = [commandOf(profile), commandOf(person())];
     const { newAccountId: accountId, accountKey, deviceKey } = command;
     const session = { accountId, accountKey, deviceKey };
     const further = commandOf(profile, { chainName: "flow-other", accountKey, session });
-    for (const each of [command, stranger, further]) await lease(each);
+    for (const each of [command, ofAnother, further]) await lease(each);
     const leaseUntil = new Date(now.getTime() + 77_000);
     const leasedUntil = async () => (await prisma.signUp.findMany({ where: { leaseUntil } })).length;
     const resumed = await lease({ ...command, leaseUntil });
