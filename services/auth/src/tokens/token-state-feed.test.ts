@@ -17,6 +17,8 @@ let failing: boolean;
 let losesPages: boolean;
 /** Milliseconds of reading a page. */
 let pageMs: number;
+/** The token keys. */
+let kids: string[];
 let stop: AbortController;
 let feed: ReturnType<typeof createTokenStateFeed>;
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
@@ -35,7 +37,7 @@ const positions = () => [next - 1n, ...Array(255).fill(0n)].join();
 beforeEach(() => {
   vi.useFakeTimers();
   [written, next, reads, failing, losesPages, stop] = [[], 100n, [], false, false, new AbortController()];
-  pageMs = 0;
+  [pageMs, kids] = [0, ["k1"]];
   feed = createTokenStateFeed({
     store: {
       async readPositions() {
@@ -60,7 +62,7 @@ beforeEach(() => {
           : { entries };
       },
     },
-    keys: { published: async () => [{ kid: "k1" }] } as unknown as TokenKeys,
+    keys: { published: async () => kids.map((kid) => ({ kid })) } as unknown as TokenKeys,
     clock,
     logger: createLogger({ name: "test", level: "silent" }),
   });
@@ -117,6 +119,15 @@ it("sends the whole state first, with the token keys, and marks its end", async 
   ]);
   await pass(1_100);
   expect(received.at(-1)).toMatchObject({ reset: false, complete: true, tokenKeys: [], entries: Buffer.alloc(0) });
+});
+
+it("sends the token keys again where there is another one", async () => {
+  const { received } = watcher();
+  await pass(50);
+  kids = ["k1", "k2"];
+  received.length = 0;
+  await pass(2_100);
+  expect(received.map(({ tokenKeys }) => tokenKeys.map(({ kid }) => kid))).toEqual([["k1", "k2"], []]);
 });
 
 it("reads the whole state once for watchers that come within a minute, and sends later ones what changed since", async () => {
