@@ -18,6 +18,7 @@ import { backupsOf } from "./databases.ts";
 import { commandsOf, makePrograms, runShell } from "./procedure.ts";
 
 const PAGE = "docs/disaster-recovery.md";
+const REFUSED = "00000000-0000-7000-8000-000000000001";
 const HIDE_EVM_ADDRESS = `transaction { prepare(account: auth(UnpublishCapability) &Account) {
   account.capabilities.unpublish(/public/evm)
 } }`;
@@ -174,17 +175,19 @@ describe.each(cases)("each lost database goes back to another moment: $name", ({
       await running.restart("nats");
     }
     await measure("starts of the services", () => Promise.all(services.map((service) => running.restart(service))));
-    // A device that is refused: it is another account's.
+    // An enrollment that is refused: its device is another account's.
     await query(
       running.stack,
       "auth",
       `INSERT INTO sign_up SELECT (json_populate_record(s, json_build_object(
-         'account_id', gen_random_uuid(), 'completed_at', now()))).* FROM sign_up AS s ORDER BY created_at LIMIT 1`,
+         'account_id', '${REFUSED}', 'completed_at', now()))).* FROM sign_up AS s ORDER BY created_at LIMIT 1`,
     );
     const registered = await measure("step 6", () => shell(`${exports}\n${again}`));
     console.log(registered.output);
     expect(registered.code, registered.output).toBe(0);
-    expect(registered.output).toMatch(/^REFUSED .*: DeviceConflict$/m);
+    expect(registered.output).toContain(`account ${REFUSED}: DeviceConflict`);
+    await query(running.stack, "auth", `DELETE FROM sign_up WHERE account_id = '${REFUSED}'`);
+    await query(running.stack, "key", `DELETE FROM registration WHERE account_id = '${REFUSED}'`);
     expect((await shell("signer keys export-public > audit-public.json")).code).toBe(0);
     await expect.poll(() => readFileSync(checkpoints, "utf8"), { timeout: 20_000 }).toContain("-checkpoint-3");
     copyFileSync(checkpoints, join(directory, "signer.checkpoints"));
