@@ -1,6 +1,6 @@
 import { BLOCK_SENT_MS, uuidv4 } from "@countersign/core";
 import { createEarlierDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { createPrismaAdapter, sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../domain/sessions/session.ts";
 import { app, clock, eventsOf, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
@@ -73,6 +73,18 @@ describe("the keys of a removed device", () => {
     await begin(session);
     await remove(session);
     expect(new Set(await store().blockedKeys(accountId, now))).toEqual(new Set([a, d, session.accountKey]));
+  });
+
+  it("are those of one that has signed in thousands of times", async () => {
+    const session = someSession({ accountKey: someSession().accountKey });
+    const { accountId, deviceKey, accountKey } = session;
+    await begin(session);
+    await postgres.execute(sql`
+      INSERT INTO session SELECT (json_populate_record(s, json_build_object('id', gen_random_uuid(), 'ended_at', now()))).*
+      FROM session AS s, generate_series(1, 20000) WHERE s.account_id = ${accountId}::uuid`);
+    await remove(session);
+    expect(new Set(await store().blockedKeys(accountId, now))).toEqual(new Set([deviceKey, accountKey]));
+    expect(await live(accountId)).toEqual([]);
   });
 
   it("are those of one account only", async () => {

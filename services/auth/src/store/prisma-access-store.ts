@@ -104,7 +104,9 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
       prisma.$transaction(async (tx) => {
         await lockAccess(queriesIn(tx), accountId);
         const ofDevice = { accountId, deviceKey: deviceKey.publicKey, deviceKeyAlgorithm: deviceKey.algorithm };
-        const sessions = (await tx.session.findMany({ where: ofDevice })).map(toSession);
+        // Its account keys, not its sessions: each sign-in leaves one for a week.
+        const by = ["accountKeyAlgorithm", "accountKey"] as const;
+        const sessions = await tx.session.groupBy({ by: [...by], where: ofDevice });
         // After the sessions: deleting one writes this row in the same commit.
         const former = await tx.formerSession.findMany({ where: ofDevice });
         // An approved device may have had no session yet. Other requests name any keys, as many as somebody
@@ -114,8 +116,8 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         const sagas = (await tx.signUp.findMany({ where: ofDevice })).map(toSaga);
         const keys = [
           deviceKey,
-          ...[...sessions, ...sagas, ...added].map((each) => each.accountKey),
-          ...former.map((each) => toKey(each.accountKeyAlgorithm, each.accountKey)),
+          ...[...sagas, ...added].map((each) => each.accountKey),
+          ...[...sessions, ...former].map((each) => toKey(each.accountKeyAlgorithm, each.accountKey)),
         ];
         await blockKeys(tx, accountId, keys, { at: removedAt, requestId });
       }),

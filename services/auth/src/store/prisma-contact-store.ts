@@ -5,7 +5,7 @@ import type { Prisma, PrismaClient } from "./generated/client.ts";
 export async function appsOf(db: Prisma.TransactionClient, accountId: string, id?: string): Promise<string[]> {
   const select = { appId: true };
   const where = id === undefined ? { accountId } : { accountId, id };
-  const sessions = await db.session.findMany({ where, select, distinct: ["appId"] });
+  const sessions = await db.session.groupBy({ by: ["appId"], where });
   const signUps = id === undefined ? await db.signUp.findMany({ where: { accountId }, select }) : [];
   return [...new Set([...signUps, ...sessions].map(({ appId }) => appId))];
 }
