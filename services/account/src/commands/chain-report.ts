@@ -43,7 +43,9 @@ export const chainReport = command({
         const { height: to } = await chain.latestBlock(signal);
         const from = await heightBefore(access, since, to);
         lines.push({ kind: "range", chainName, from: String(from), to: String(to) });
-        const { created, ours } = await readKeyEvents(chain, from, to, signal);
+        const managedOf = (addresses: string[]) =>
+          prisma.address.findMany({ where: { chainName, address: { in: addresses } } });
+        const { created, ours } = await readKeyEvents(chain, managedOf, from, to, signal);
         for (const { address, serverKey, transactionId } of created) {
           const userKey = await chain.accountKey(address, 1, signal);
           const algorithm = ALGORITHMS[userKey.signatureAlgorithm];
@@ -52,16 +54,10 @@ export const chainReport = command({
           lines.push({ kind: "created", chainName, address, serverKey, userKey: key, transactionId });
         }
         print(`${chainName}: blocks ${from} to ${to}, ${created.length} accounts created`);
-        const isCreated = new Set(created.map(({ address }) => address));
-        const addresses = [...ours.keys()];
-        const known = await prisma.address.findMany({ where: { chainName, address: { in: addresses } } });
-        const managed = new Set(known.map(({ address }) => address));
-        for (const [address, indexes] of ours) {
-          if (managed.has(address) || isCreated.has(address))
-            changed.set(`${chainName}/${address}`, { chainName, address, ours: indexes });
-        }
+        for (const [address, indexes] of ours)
+          changed.set(`${chainName}/${address}`, { chainName, address, ours: indexes });
         // Whether an account has left is judged by all its chains.
-        const accountIds = known.map(({ accountId }) => accountId);
+        const accountIds = (await managedOf([...ours.keys()])).map(({ accountId }) => accountId);
         const elsewhere = { accountId: { in: accountIds }, chainType: "cadence", chainName: { not: chainName } };
         for (const other of await prisma.address.findMany({ where: elsewhere })) {
           const place = `${other.chainName}/${other.address}`;
@@ -69,16 +65,19 @@ export const chainReport = command({
             changed.set(place, { chainName: other.chainName, address: other.address, ours: new Set() });
         }
       }
+      const unread: string[] = [];
       for (const [place, { chainName, address, ours }] of changed) {
         const owner = await prisma.address.findUnique({ where: { chainName_address: { chainName, address } } });
         // An account that is not read, as where its chain is no longer configured, shows no keys, and so not
         // that it has left.
         const chain = without.includes(place) ? undefined : chains.get(chainName);
         const { height } = chain ? await chain.latestBlock(signal) : { height: 0n };
-        const onChain = chain ? await chain.accountKeys(address, signal, height).catch(unread(place)) : [];
-        const keys = onChain.map((key) => keyLine(key, ours.has(key.index)));
+        const reading = chain?.accountKeys(address, signal, height);
+        const onChain = await reading?.catch((error: unknown) => void unread.push(`${place}: ${error}`));
+        const keys = (onChain ?? []).map((key) => keyLine(key, ours.has(key.index)));
         lines.push({ kind: "keys", chainName, address, accountId: owner?.accountId, height: String(height), keys });
       }
+      if (unread.length > 0) throw new Error(`keys were not read, see --without: ${unread.join("; ")}`);
     } finally {
       await prisma.$disconnect();
     }
@@ -86,11 +85,6 @@ export const chainReport = command({
     print(`${lines.length} lines in ${out}, read at ${systemClock.now().toISOString()}`);
   },
 });
-
-/** Throws an error that names the account as `--without` does. */
-const unread = (place: string) => (cause: unknown) => {
-  throw new Error(`the keys of ${place} were not read: ${cause}`, { cause });
-};
 
 const keyLine = (key: AccountKey, ours: boolean) => ({
   index: key.index,
@@ -121,25 +115,47 @@ async function heightBefore(access: AccessApi, moment: Date, latest: bigint): Pr
   return low;
 }
 
-/** Reads key events: the accounts that the creator made, and by address the indexes that we added. */
-async function readKeyEvents(chain: Chain, from: bigint, to: bigint, signal: AbortSignal) {
+/**
+ * Reads key events: the accounts that the creator made, and by address of these and of managed accounts the
+ * indexes that we added. Anybody can fill blocks with keys of his own accounts: such blocks are read by
+ * fewer, and of others' keys only those are looked at that a creation may have added.
+ */
+async function readKeyEvents(
+  chain: Chain,
+  managedOf: (addresses: string[]) => Promise<{ address: string }[]>,
+  from: bigint,
+  to: bigint,
+  signal: AbortSignal,
+) {
   const created: { address: string; serverKey: string; transactionId: string }[] = [];
   const ours = new Map<string, Set<number>>();
-  const judge = async (event: AccountEvent): Promise<boolean> => {
-    const transaction = await chain.transaction(event.transactionId, signal);
-    const proposer = (index: number) => chain.accountKey(event.address, index, signal);
-    return !!transaction && isOurs(event, transaction, chain, proposer);
-  };
-  for (let start = from; start <= to; start += chain.maxEventBlocks) {
-    const end = start + chain.maxEventBlocks - 1n;
-    const events = await chain.accountEvents(WATCHED_EVENTS.keys, start, end < to ? end : to, signal);
+  let blocks = chain.maxEventBlocks;
+  for (let start = from; start <= to; ) {
+    const end = start + blocks - 1n < to ? start + blocks - 1n : to;
+    const events = await chain.accountEvents(WATCHED_EVENTS.keys, start, end, signal).catch((error: unknown) => {
+      if (blocks === 1n) throw error;
+      blocks /= 2n;
+    });
+    if (!events) continue;
+    start = end + 1n;
+    if (blocks < chain.maxEventBlocks) blocks *= 2n;
+    for (const { address } of await managedOf(events.map((event) => event.address)))
+      if (!ours.has(address)) ours.set(address, new Set());
+    const transactions = new Map<string, ReturnType<Chain["transaction"]>>();
+    const judge = async (event: AccountEvent): Promise<boolean> => {
+      const { transactionId: id, address } = event;
+      if (!transactions.has(id)) transactions.set(id, chain.transaction(id, signal));
+      const transaction = await transactions.get(id);
+      if (!transaction) throw new Error(`the access node has an event of transaction ${id}, and not the transaction`);
+      return isOurs(event, transaction, chain, (index) => chain.accountKey(address, index, signal));
+    };
     for (const event of events) {
       const { address, addedKey, transactionId } = event;
-      const indexes = ours.get(address) ?? new Set();
-      ours.set(address, indexes);
-      if (addedKey === undefined || !(await judge(event))) continue;
-      indexes.add(addedKey.keyIndex);
-      if (addedKey.keyIndex === 0) created.push({ address, serverKey: addedKey.publicKey, transactionId });
+      if (!addedKey) continue;
+      const isFirst = addedKey.keyIndex === 0 && keyRoleOf(addedKey) === "server";
+      if (!(isFirst || ours.has(address)) || !(await judge(event))) continue;
+      ours.set(address, (ours.get(address) ?? new Set()).add(addedKey.keyIndex));
+      if (isFirst) created.push({ address, serverKey: addedKey.publicKey, transactionId });
     }
   }
   return { created, ours };
