@@ -5,7 +5,7 @@ import { freezing, phoneOf } from "../testing/freezing.ts";
 import { clock, prisma } from "../testing/store-fixture.ts";
 import { waitsForAccount } from "../testing/waits-for-account.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
-import { liftHolds, openHolds, prismaHoldStore } from "./prisma-hold-store.ts";
+import { liftHolds, openHolds, placeHold, prismaHoldStore } from "./prisma-hold-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
 let accountId: string;
@@ -43,6 +43,22 @@ describe("an account that waits for an operator", () => {
     expect(await emitted()).toEqual([{ frozen: true, cause: "chain-alert" }]);
     expect(await openHolds(prisma, accountId)).toHaveLength(2);
     expect(await prismaTwoFactorSignInStore(prisma).mayEnroll(accountId, [])).toBe("frozen");
+  });
+
+  it("has its next hold as fast with very many of them: few are read", async () => {
+    await place();
+    await prisma.$executeRaw`
+      INSERT INTO account_hold SELECT (json_populate_record(h, json_build_object('alert_id', gen_random_uuid()))).*
+      FROM account_hold AS h, generate_series(1, 5000) WHERE h.account_id = ${accountId}::uuid`;
+    await prisma.$executeRaw`ANALYZE account_hold`;
+    const read = await prisma.$transaction(async (tx) => {
+      await placeHold(tx, alert(), clock.now());
+      const [row] = await tx.$queryRaw<{ read: bigint }[]>`
+        SELECT (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint AS read
+        FROM pg_stat_xact_user_tables WHERE relname = 'account_hold'`;
+      return Number(row!.read);
+    });
+    expect(read).toBeLessThan(50);
   });
 
   it("is not unfrozen by its own person, whichever device and however late", async () => {
