@@ -93,6 +93,14 @@ describe("the signer finds again", () => {
     expect((await run([line], [], events)).found).toMatchObject([{ accountId }]);
   });
 
+  it("in spite of a checkpoint that another service has forged", async () => {
+    const { line, signedUp, accountId } = await created(uuidv7(clock));
+    const auditCheckpoint = { text: Buffer.from("forged"), signature: Buffer.alloc(64), keyVersion: 1 };
+    const forged = Event.encode(Event.create({ id: uuidv7(clock), accountId, auditCheckpoint })).finish();
+    const events = [{ subject: "cs.v1.device.all.audit-checkpoint", event: Buffer.from(forged).toString("base64") }];
+    expect((await run([line], [signedUp], events)).found).toMatchObject([{ accountId }]);
+  });
+
   it("rotated server keys, keys that it added, and revoked keys; no key that somebody else added", async () => {
     const { line, signedUp, accountId, address, userKey } = await created(uuidv7(clock));
     const [added, foreign, revoked, recovery] = [newKey(), newKey(), newKey(), newKey()];

@@ -116,8 +116,12 @@ async function recordEpoch(tx: Prisma.TransactionClient, epoch: Epoch, vault: Va
   return `checkpoint ${sequence} begins an epoch: ${epoch.lost.length} checkpoints and ${records} records lost`;
 }
 
-/** Returns the checkpoint of an event, if it has one: what it says is checked by its signature. */
-function checkpointOf({ event }: EventLine): SignedCheckpoint[] {
+/**
+ * Returns the checkpoint of an event, if it has one: what it says is checked by its signature. Other services
+ * may write no events of the signer, and a forged checkpoint would end the restore.
+ */
+function checkpointOf({ subject, event }: EventLine): SignedCheckpoint[] {
+  if (!subject.startsWith("cs.v1.signer.")) return [];
   const { auditCheckpoint } = Event.decode(Buffer.from(event, "base64"));
   if (!auditCheckpoint) return [];
   return [{ text: auditCheckpoint.text.toString("utf8"), signature: auditCheckpoint.signature.toString("hex") }];
