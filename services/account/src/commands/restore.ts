@@ -18,6 +18,8 @@ import { loadConfig } from "../config.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { restoreAccounts, rewindHeights } from "../store/restore-accounts.ts";
 
+const ALERTS_AT_ONCE = 1_000;
+
 /**
  * `account restore`: records the accounts that `signer restore` found on chain, so that none is created a
  * second time, and reads the chains again from the reported blocks on.
@@ -44,17 +46,28 @@ export const restore = command({
         print(`${chainName}: ${added} accounts found on chain are recorded; ${requeued} deployments begin again`);
       }
       await rewindHeights(prisma, ranges);
-      const alerts = await prisma.chainAlert.findMany({ where: { raisedAt: { gte: stated.since } } });
-      await prisma.outbox.createMany({
-        data: alerts.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) => ({
-          ...eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
-        })),
-        skipDuplicates: true,
-      });
-      print(`${alerts.length} alerts were raised since, and are emitted again`);
+      print(`${await emitAlertsAgain(prisma, stated.since)} alerts were raised since, and are emitted again`);
     });
   },
 });
+
+/** Emits the alerts since a time again, some at once: anybody may cause very many of his own account. */
+async function emitAlertsAgain(prisma: PrismaClient, since: Date): Promise<number> {
+  let emitted = 0;
+  for (let last = "00000000-0000-0000-0000-000000000000"; ; ) {
+    const where = { raisedAt: { gte: since }, id: { gt: last } };
+    const alerts = await prisma.chainAlert.findMany({ where, orderBy: { id: "asc" }, take: ALERTS_AT_ONCE });
+    if (alerts.length === 0) return emitted;
+    await prisma.outbox.createMany({
+      data: alerts.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) => ({
+        ...eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
+      })),
+      skipDuplicates: true,
+    });
+    emitted += alerts.length;
+    last = alerts.at(-1)!.id;
+  }
+}
 
 /** Returns accounts with the EVM address that their creation gave them: the owner may have hidden it. */
 async function withEvmAddress(chain: ReturnType<typeof createFlowChain>, found: readonly Found[]) {

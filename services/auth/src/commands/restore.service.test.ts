@@ -135,6 +135,14 @@ describe("events of the stream take away again what the database forgot", () => 
     expect(holds).toMatchObject([{ eventType: "auth.account-frozen" }]);
   });
 
+  it("alerts of the chain watch: of each account the last one", async () => {
+    const of = { chainName: "c", eventType: "e", eventIndex: 0, height: 1n, kind: "keys", freezes: true };
+    const alert = (transactionId: string) => line("chain-alert", { chainAlert: { ...of, transactionId } }, "account");
+    await run({ events: ["a", "b", "c"].map((digit) => alert(digit.repeat(64))) });
+    expect(await openHolds(prisma, accountId)).toMatchObject([{ transactionId: "c".repeat(64) }]);
+    expect(await isFrozen(prisma, accountId)).toBe(true);
+  });
+
   it("a removed device, a revoked key, an account that left", async () => {
     const deviceKey = generateKeyPair().publicKey;
     const accountKey = generateKeyPair().publicKey;

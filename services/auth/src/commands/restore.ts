@@ -63,8 +63,9 @@ async function takeAwayAgain(prisma: PrismaClient, lines: Iterable<EventLine>) {
   const access = prismaAccessStore(prisma);
   const holds = prismaHoldStore(prisma);
   const now = new Date();
-  /** The last freeze or its end, by account. */
+  /** The last freeze or its end, by account, and the last alert: one account may have very many. */
   const freezes = new Map<string, Event>();
+  const alerts = new Map<string, Event>();
   let [replayed, held] = [0, 0];
   for (const { subject, event: encoded } of lines) {
     const event = Event.decode(Buffer.from(encoded, "base64"));
@@ -79,12 +80,17 @@ async function takeAwayAgain(prisma: PrismaClient, lines: Iterable<EventLine>) {
     } else if (about === "key.account-left") {
       await access.leave({ accountId, leftAt: occurredAt, requestId });
     } else if (about === "account.chain-alert" && event.chainAlert?.freezes) {
-      const { chainName, transactionId, eventType } = event.chainAlert;
-      await holds.place({ alertId: id, accountId, chainName, transactionId, eventType }, now);
+      alerts.set(accountId, event);
+      continue;
     } else if (about?.startsWith("auth.account-") && event.accountFrozen) {
       freezes.set(accountId, event);
       continue;
     } else continue;
+    replayed += 1;
+  }
+  for (const [accountId, { id, chainAlert }] of alerts) {
+    const { chainName, transactionId, eventType } = chainAlert!;
+    await holds.place({ alertId: id, accountId, chainName, transactionId, eventType }, now);
     replayed += 1;
   }
   // Nobody knows any more which party froze it, so only an operator can lift it.
