@@ -1,5 +1,4 @@
 import { systemClock } from "@countersign/core";
-import { eventRow } from "@countersign/events";
 import { createAccessApi } from "@countersign/flow";
 import {
   CHAIN_OPTIONS,
@@ -16,9 +15,7 @@ import {
 import { createFlowChain } from "../chain/flow.ts";
 import { loadConfig } from "../config.ts";
 import { PrismaClient } from "../store/generated/client.ts";
-import { restoreAccounts, rewindHeights } from "../store/restore-accounts.ts";
-
-const ALERTS_AT_ONCE = 1_000;
+import { emitAlertsAgain, restoreAccounts, rewindHeights } from "../store/restore-accounts.ts";
 
 /**
  * `account restore`: records the accounts that `signer restore` found on chain, so that none is created a
@@ -50,24 +47,6 @@ export const restore = command({
     });
   },
 });
-
-/** Emits the alerts since a time again, some at once: anybody may cause very many of his own account. */
-async function emitAlertsAgain(prisma: PrismaClient, since: Date): Promise<number> {
-  let emitted = 0;
-  for (let last = "00000000-0000-0000-0000-000000000000"; ; ) {
-    const where = { raisedAt: { gte: since }, id: { gt: last } };
-    const alerts = await prisma.chainAlert.findMany({ where, orderBy: { id: "asc" }, take: ALERTS_AT_ONCE });
-    if (alerts.length === 0) return emitted;
-    await prisma.outbox.createMany({
-      data: alerts.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) => ({
-        ...eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
-      })),
-      skipDuplicates: true,
-    });
-    emitted += alerts.length;
-    last = alerts.at(-1)!.id;
-  }
-}
 
 /** Returns accounts with the EVM address that their creation gave them: the owner may have hidden it. */
 async function withEvmAddress(chain: ReturnType<typeof createFlowChain>, found: readonly Found[]) {

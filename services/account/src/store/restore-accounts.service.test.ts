@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, expect, it } from "vitest";
 import { postgres, prisma } from "../testing/store-fixture.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
 import { ensureProposalKeys, postgresCreationStore } from "./postgres-creation-store.ts";
-import { restoreAccounts, rewindHeights } from "./restore-accounts.ts";
+import { emitAlertsAgain, restoreAccounts, rewindHeights } from "./restore-accounts.ts";
 
 const clock = new FixedClock("2026-11-20T10:00:00Z");
 const chainName = "flow-emulator";
@@ -135,4 +135,17 @@ it("chains are read again from an earlier block on, and never from a later one",
   expect(await prisma.keyWatch.count({ where: { height: 90n } })).toBe(1);
   expect((await prisma.keyWatch.findUnique({ where: { chainName } }))?.height).toBe(50n);
   expect((await prisma.budgetSettlement.findFirst())?.height).toBe(40n);
+});
+
+it("all alerts since are emitted again, once each, however many they are", async () => {
+  const accountId = uuidv7(clock);
+  const alerts = Array.from({ length: 1_001 }, (_, eventIndex) => {
+    const of = { chainName, transactionId: "ab".repeat(32), eventIndex, eventType: "e", height: 1n, kind: "keys" };
+    return { id: uuidv7(clock), accountId, ...of, freezes: true, raisedAt: clock.now() };
+  });
+  const earlier = { ...alerts[0]!, id: uuidv7(clock), eventIndex: 2_000, raisedAt: new Date(0) };
+  await prisma.chainAlert.createMany({ data: [earlier, ...alerts] });
+  for (let round = 0; round < 2; round += 1) expect(await emitAlertsAgain(prisma, clock.now())).toBe(1_001);
+  const emitted = await prisma.outbox.findMany({ where: { accountId }, select: { id: true } });
+  expect(new Set(emitted.map(({ id }) => id))).toEqual(new Set(alerts.map(({ id }) => id)));
 });

@@ -1,3 +1,4 @@
+import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { Found } from "@countersign/runtime";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -71,5 +72,23 @@ export async function rewindHeights(
   for (const { chainName, from: height } of ranges) {
     const later = { where: { chainName, height: { gt: height } }, data: { height } };
     await prisma.$transaction([prisma.keyWatch.updateMany(later), prisma.budgetSettlement.updateMany(later)]);
+  }
+}
+
+/** Emits the alerts since a time again, some at once: anybody may cause very many of his own account. */
+export async function emitAlertsAgain(prisma: PrismaClient, since: Date): Promise<number> {
+  let emitted = 0;
+  for (let last = "00000000-0000-0000-0000-000000000000"; ; ) {
+    const where = { raisedAt: { gte: since }, id: { gt: last } };
+    const alerts = await prisma.chainAlert.findMany({ where, orderBy: { id: "asc" }, take: 1_000 });
+    if (alerts.length === 0) return emitted;
+    await prisma.outbox.createMany({
+      data: alerts.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) => ({
+        ...eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
+      })),
+      skipDuplicates: true,
+    });
+    emitted += alerts.length;
+    last = alerts.at(-1)!.id;
   }
 }
