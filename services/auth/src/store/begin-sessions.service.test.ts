@@ -5,6 +5,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Session } from "../domain/sessions/session.ts";
 import type { Challenge, PasskeyCounter } from "../domain/sign-in/ports.ts";
+import { holdAccount } from "../testing/hold-account.ts";
 import { database, eventsOf, now, postgres, prisma, replacedOf, someSession, times } from "../testing/store-fixture.ts";
 import { beginSessionIn, lockAccess } from "./begin-sessions.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
@@ -134,21 +135,13 @@ describe("sign-ins at once", () => {
 
   it("that are copies of a sign-up get the one session that began, also where they waited", async () => {
     const session = someSession();
-    const unlock = Promise.withResolvers<void>();
-    const isLocked = Promise.withResolvers<void>();
-    const holder = other.transaction(async (tx) => {
-      await lockAccess(tx, session.accountId);
-      isLocked.resolve();
-      await unlock.promise;
-    });
-    await isLocked.promise;
+    const release = await holdAccount(other, session.accountId);
     const store = postgresSessionStore(prisma, postgres);
     const copies = times(3, () => store.begin({ ...session, refreshId: uuidv4() }, ""));
     // An unrelated person's does not wait with them.
     const unrelated = someSession();
     expect(await store.begin(unrelated, "")).toEqual(unrelated);
-    unlock.resolve();
-    await holder;
+    await release();
     const begun = await Promise.all(copies);
     const [row] = await live(session.accountId);
     expect(begun.map((each) => each?.refreshId)).toEqual(times(3, () => row!.refreshId));
@@ -285,14 +278,7 @@ describe("a sign-in", () => {
     const [held, free] = [someSession(), someSession()];
     for (const session of [held, free]) await answer(0, session);
     const data = await Promise.all([held, free].map(challengeFor));
-    const isLocked = Promise.withResolvers<void>();
-    const unlock = Promise.withResolvers<void>();
-    const holder = other.transaction(async (tx) => {
-      await lockAccess(tx, held.accountId);
-      isLocked.resolve();
-      await unlock.promise;
-    });
-    await isLocked.promise;
+    const release = await holdAccount(other, held.accountId);
     let begun = 0;
     const waiting = times(30, async () => {
       const isFirst = await replicas[0]!.succeed(data[0]!, again(held), "");
@@ -303,8 +289,7 @@ describe("a sign-in", () => {
     // A later batch has connections left as well.
     expect(await answer(0, again(free))).toBe(true);
     expect(begun).toBe(0);
-    unlock.resolve();
-    await holder;
+    await release();
     expect((await Promise.all(waiting)).filter(Boolean)).toHaveLength(1);
   });
 

@@ -2,8 +2,8 @@ import { FixedClock } from "@countersign/core/testing";
 import { expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";
 import type { Session } from "../domain/sessions/session.ts";
+import { holdAccount } from "../testing/hold-account.ts";
 import { clock, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
-import { lockAccess } from "./begin-sessions.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 
@@ -55,18 +55,10 @@ it("refreshes at once share a transaction, and a locked account is waited for al
   const touch = (touched: Session) =>
     store.update(touched, (session) => ({ next: { ...session, proofRequired: true }, result: session.id }), now, "");
   const [locked, ...others] = started as [Session, ...Session[]];
-  const unlock = Promise.withResolvers<void>();
-  const isLocked = Promise.withResolvers<void>();
-  const holder = postgres.transaction(async (tx) => {
-    await lockAccess(tx, locked.accountId);
-    isLocked.resolve();
-    await unlock.promise;
-  });
-  await isLocked.promise;
+  const release = await holdAccount(postgres, locked.accountId);
   const waiting = touch(locked);
   expect(await Promise.all(others.map(touch))).toEqual(others.map(({ id }) => id));
-  unlock.resolve();
-  await holder;
+  await release();
   expect(await waiting).toBe(locked.id);
   expect(transactions).toBe(2);
   expect(await store.update(someSession(), () => ({ result: "live" }), now, "")).toBeUndefined();
