@@ -1,49 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
-import { archiveText, parseArchive } from "../audit/archive.ts";
+import { parseArchive } from "../audit/archive.ts";
 import type { AuditReceipt } from "../audit/audit-log.ts";
-import { beginEpoch } from "../audit/begin-epoch.ts";
 import { verifyProof } from "../audit/verify-proof.ts";
 import { getAuditProof } from "../domain/get-audit-proof.ts";
 import { fileOf, newOperator } from "../testing/archive-operator.ts";
-import { auditKeys, signedText } from "../testing/audit-fixture.ts";
-import { countCovered, newAuditProcess, prisma, readCheckpointFile, verifyDatabase } from "../testing/audit-process.ts";
+import { HOUR_MS, isCovered, newWorld } from "../testing/archive-world.ts";
+import { auditKeys } from "../testing/audit-fixture.ts";
+import { newAuditProcess, prisma, readCheckpointFile, verifyDatabase } from "../testing/audit-process.ts";
 import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
-import { readForEpoch } from "./prisma-checkpoint-store.ts";
 
 // Each test writes thousands of signed records.
 vi.setConfig({ testTimeout: 120_000 });
-const HOUR_MS = 3_600_000;
-const isCovered = (count: number) => expect.poll(countCovered).toBe(count);
-
-/**
- * Two signers. Before `before`: a closed chain of 20 records, and open ones of 1500 and 30; then 700 and 5
- * more of these.
- */
-async function newWorld() {
-  let ahead = 0;
-  const clock = { now: () => new Date(Date.now() + ahead) };
-  const moveOn = (ms: number) => {
-    ahead += ms;
-  };
-  const [one, other] = ["one", "other"].map((name) => newAuditProcess(name, true, { clock })) as [
-    ReturnType<typeof newAuditProcess>,
-    ReturnType<typeof newAuditProcess>,
-  ];
-  const closed = await one.write(20);
-  await isCovered(20);
-  moveOn(1.1 * HOUR_MS);
-  const early = await one.write(1500);
-  await other.write(30);
-  await isCovered(1530);
-  moveOn(1000);
-  const before = clock.now();
-  moveOn(1000);
-  const late = await one.write(700);
-  await other.write(5);
-  await isCovered(2235);
-  return { one, other, clock, moveOn, before, closed, early, late };
-}
 
 const rows = async () => ({
   batches: await prisma.auditBatch.count(),
@@ -282,74 +250,5 @@ describe("an archive", () => {
       })(),
     ).rejects.toMatchObject({ reason: "Unavailable" });
     for (const { checkpointer } of [one, other]) await checkpointer.close();
-  });
-});
-
-describe("behind an archive", () => {
-  async function archived() {
-    const world = await newWorld();
-    const { archive, remove } = newOperator();
-    const file = await archive(world.before);
-    await remove(file);
-    return { ...world, file };
-  }
-
-  it("a changed tree is made again from the archive's end", async () => {
-    const { one, other, early } = await archived();
-    const where = { chainId: early[0]!.chainId };
-    const tree = await prisma.auditTree.findUniqueOrThrow({ where });
-    await prisma.auditTree.update({ where, data: { frontier: Uint8Array.from(tree.frontier.toReversed()) } });
-    await one.write(2);
-    await isCovered(2237);
-    for (const { checkpointer } of [one, other]) await checkpointer.close();
-    expect((await verifyDatabase(readCheckpointFile(one.path))).problems).toEqual([]);
-  });
-
-  it("rows that were removed without an archive are missed, also with a statement that nobody signed", async () => {
-    const { one, other, clock, file } = await archived();
-    await prisma.auditArchive.deleteMany();
-    // The archive has one checkpoint or more.
-    expect((await verifyDatabase()).problems.join()).toMatch(/checkpoints? 1 (is|to \d+ are) missing/);
-    const fresh = newAuditProcess("fresh", true, { clock });
-    await expect.poll(() => fresh.state.alarms).toBeGreaterThan(0);
-    const last = await prisma.auditCheckpoint.findFirstOrThrow({ orderBy: { sequence: "desc" } });
-    const forged = { after: 0, sequence: Number(last.sequence), hash: last.hash, time: last.time, heads: [] };
-    const stated = {
-      sha256: "0".repeat(64),
-      keyVersion: 1,
-      removedAt: last.time,
-      by: "mallory",
-      approvedBy: "",
-      reason: "none",
-    };
-    const { text } = signedText(archiveText({ ...forged, ...stated }));
-    await prisma.auditArchive.create({ data: { afterCheckpoint: 0, text, signature: "00".repeat(64) } });
-    expect((await verifyDatabase([], [file])).problems.join()).toContain("has not signed the statement");
-    for (const { checkpointer } of [one, other, fresh]) await checkpointer.close();
-  });
-
-  it("a restore is stated as before", async () => {
-    const { one, other, file } = await archived();
-    for (const { checkpointer } of [one, other]) await checkpointer.close();
-    const elsewhere = [{ name: "file", checkpoints: readCheckpointFile(one.path) }];
-    const stated = { by: "ada", reason: "disk lost", time: new Date(), keyVersion: 1 };
-    // The database lost its last checkpoint and the records under it.
-    const newest = await prisma.auditCheckpoint.findFirstOrThrow({ orderBy: { sequence: "desc" } });
-    await prisma.auditCheckpoint.delete({ where: { sequence: newest.sequence } });
-    await prisma.$transaction(async (tx) => {
-      const basis = { ...(await readForEpoch(tx)), elsewhere, keys: auditKeys, wentBack: true };
-      const epoch = (await beginEpoch(basis, stated))!;
-      expect(epoch.lost).toHaveLength(1);
-      expect(epoch.checkpoint).toMatchObject({
-        sequence: Number(newest.sequence) + 1,
-        previousHash: newest.hash,
-        restore: { databaseSequence: Number(newest.sequence) - 1, ends: [] },
-      });
-      expect(epoch.checkpoint.closed).toHaveLength(2);
-      const signed = (await readForEpoch(tx)).archive!;
-      const other = { ...basis, archive: { ...signed, signature: "00".repeat(64) } };
-      await expect(beginEpoch(other, stated)).rejects.toThrow("not signed by the audit key");
-    });
-    expect(file.length).toBeGreaterThan(1000);
   });
 });
