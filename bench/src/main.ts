@@ -111,7 +111,9 @@ async function bench(stack: Stack, values: Options, chosen: readonly string[]): 
   mkdirSync(join(values.json, ".."), { recursive: true });
   writeFileSync(values.json, `${JSON.stringify(result, null, 2)}\n`);
   for (const { name, measured } of judged) {
-    if (measured.errors > 0) console.error(`${name}: ${measured.errors} errors, the first: ${measured.firstError}`);
+    if (measured.errors === 0) continue;
+    console.error(`${name}: ${measured.errors} errors, the first: ${measured.firstError}`);
+    process.exitCode = 1;
   }
 }
 

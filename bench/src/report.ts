@@ -19,7 +19,9 @@ export function judge(rows: readonly Row[]): ReportedRow[] {
     return {
       ...row,
       ...(ratio === undefined ? {} : { ratio }),
-      ...(checks.length === 0 ? {} : { reached: checks.every(Boolean) && row.measured.errors === 0 }),
+      ...(checks.length === 0
+        ? {}
+        : { reached: checks.every(Boolean) && [row, floor].every((of) => !of?.measured.errors) }),
     };
   });
 }
