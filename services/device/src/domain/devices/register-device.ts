@@ -21,8 +21,8 @@ export interface RegisterDeviceOptions {
 
 /**
  * Registers a device for an account; for a key that the account has already, returns that device unchanged.
- * Errors: TooManyDevices; DeviceConflict where the id is another device's, or was this one's before it was
- * removed.
+ * So it does for one that was removed: a sign-up that was under way meanwhile does not bring it back.
+ * Errors: TooManyDevices; DeviceConflict where the id is another device's.
  *
  * Writes: the device and its event, in one commit; for the account's first device, in one statement.
  * Crash: nothing or all of it is written; the caller repeats the call.
@@ -43,7 +43,8 @@ export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptio
     const registered = { type: "device-registered", device, occurredAt: now, requestId: command.requestId } as const;
     if (await store.insertFirst(registered)) return device;
     return store.withAccount(command.accountId, async (devices) => {
-      const present = await devices.findLive(command.publicKey.publicKey);
+      const { publicKey } = command.publicKey;
+      const present = (await devices.findLive(publicKey)) ?? (await devices.findRemoved(publicKey));
       if (present) {
         if (!samePublicKey(present.publicKey, command.publicKey)) throw new AppError("DeviceConflict");
         return present;
