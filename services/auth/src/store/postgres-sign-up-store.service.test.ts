@@ -222,6 +222,22 @@ describe("leases of sign-ups", () => {
     });
   });
 
+  it("an unfinished further chain is resumed by a login alone only until the account is complete elsewhere", async () => {
+    const command = commandOf(person());
+    const { profile, newAccountId: accountId, accountKey, deviceKey } = command;
+    const first = await lease(command);
+    const saga = first.kind === "drive" ? first.saga : expect.unreachable();
+    const session = { accountId, accountKey, deviceKey };
+    const further = commandOf(profile, { chainName: "flow-other", accountKey, session });
+    // The keys are on chain, where everybody reads them.
+    const login = { ...further, session: undefined };
+    for (const each of [further, login]) expect((await lease(each)).kind).toBe("drive");
+    await store().mark(saga, SIGN_UP_STEPS, now);
+    expect(await lease(login)).toEqual({ kind: "account-exists", isOnChain: false });
+    expect((await lease(further)).kind).toBe("drive");
+    expect(await lease({ ...login, chainName: "flow-emulator" })).toEqual({ kind: "account-exists", isOnChain: true });
+  });
+
   it("a further chain that is requested many times at once begins once", async () => {
     const profile = person();
     const command = commandOf(profile);

@@ -44,8 +44,9 @@ async function findFacts(
   accountId: string | undefined,
 ): Promise<SignUpFacts> {
   const earlier = idempotency && (await findIdempotencyKey(tx, idempotency));
-  const [row] = accountId === undefined ? [] : await tx.query<SagaRow>(findSignUp({ accountId, chainName }));
-  return { accountId, saga: row && toSaga(row), earlier };
+  type Row = SagaRow & Pick<SignUpFacts, "isOnOtherChain">;
+  const [row] = accountId === undefined ? [] : await tx.query<Row>(findSignUp({ accountId, chainName }));
+  return { accountId, saga: row && toSaga(row), isOnOtherChain: row?.isOnOtherChain ?? false, earlier };
 }
 
 /** Writes the saga that the decision leases. */

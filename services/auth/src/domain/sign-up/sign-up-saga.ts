@@ -83,6 +83,8 @@ export interface SignUpFacts {
   readonly accountId: string | undefined;
   /** The account's sign-up on the chain. */
   readonly saga: SignUpSaga | undefined;
+  /** Another chain's sign-up of the account is complete. */
+  readonly isOnOtherChain: boolean;
   /** The earlier request with the same Idempotency-Key. */
   readonly earlier: { readonly accountId: string; readonly sameBody: boolean } | undefined;
 }

@@ -278,6 +278,7 @@ describe("decideSignUp", () => {
   const saga = { accountId: "account", accountKey: key, deviceKey: key, done: new Set() } as unknown as SignUpSaga;
   const complete = { ...saga, done: new Set(SIGN_UP_STEPS) };
   const own = { accountId: "account", sameBody: true };
+  const further = { accountId: "account", saga, earlier: undefined, isOnOtherChain: true };
   const otherKeys = { ...saga, deviceKey: generateKeyPair().publicKey };
 
   it.each([
@@ -289,6 +290,8 @@ describe("decideSignUp", () => {
     ],
     ["an incomplete sign-up", { accountId: "account", saga, earlier: undefined }, "resume"],
     ["an incomplete sign-up with the same Idempotency-Key", { accountId: "account", saga, earlier: own }, "resume"],
+    ["an incomplete sign-up of an account that is on another chain", further, "account-exists"],
+    ["the same with the same Idempotency-Key", { ...further, earlier: own }, "resume"],
     ["other keys", { accountId: "account", saga: otherKeys, earlier: own }, "account-exists"],
     ["a complete sign-up", { accountId: "account", saga: complete, earlier: undefined }, "account-exists"],
     [
@@ -307,6 +310,17 @@ describe("decideSignUp", () => {
       "idempotency-key-reused",
     ],
   ] as const)("%s", (_, facts, kind) => {
-    expect(decideSignUp(command, facts).kind).toBe(kind);
+    expect(decideSignUp(command, { isOnOtherChain: false, ...facts }).kind).toBe(kind);
+  });
+
+  it("an incomplete sign-up on a further chain is resumed by the account's own session", () => {
+    const decided = (change: object) =>
+      decideSignUp(
+        { ...command, session: { accountId: "account", accountKey: key, deviceKey: key, ...change } },
+        further,
+      );
+    expect(decided({})).toEqual({ kind: "resume", saga });
+    for (const change of [{ accountId: "another" }, { accountKey: generateKeyPair().publicKey }])
+      expect(decided(change)).toEqual({ kind: "account-exists", isOnChain: false });
   });
 });

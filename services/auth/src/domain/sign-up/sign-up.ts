@@ -117,12 +117,13 @@ export const signUp =
 
 /**
  * Decides what a request does. A new identity begins a sign-up; so does an account's own session on a further
- * chain. The same keys resume an incomplete sign-up. A complete one is replayed only for the Idempotency-Key
- * and login token that it was requested with; otherwise the account exists. A reused Idempotency-Key comes
- * first: it is an error of the client, also where the identity's account exists. Public keys are compared
- * before completeness, so that other keys never resume or replay a sign-up.
+ * chain. The same keys resume an incomplete sign-up; where the account is on another chain, only with its own
+ * session or the same Idempotency-Key and login token: everybody reads its keys on that chain. A complete one
+ * is replayed only for that Idempotency-Key and token; otherwise the account exists. A reused Idempotency-Key
+ * comes first: it is an error of the client, also where the identity's account exists.
  */
-export function decideSignUp(command: LeaseSignUp, { accountId, saga, earlier }: SignUpFacts): SignUpDecision {
+export function decideSignUp(command: LeaseSignUp, facts: SignUpFacts): SignUpDecision {
+  const { accountId, saga, earlier, isOnOtherChain } = facts;
   if (earlier?.sameBody === false) return { kind: "idempotency-key-reused" };
   if (!saga) {
     const mayBegin = accountId === undefined || isOwnFurtherChain(command, accountId);
@@ -130,8 +131,9 @@ export function decideSignUp(command: LeaseSignUp, { accountId, saga, earlier }:
   }
   if (!sameKeys(saga, command)) return { kind: "account-exists", isOnChain: true };
   const isComplete = saga.done.size === SIGN_UP_STEPS.length;
-  if (!isComplete) return { kind: "resume", saga };
-  return earlier?.accountId === accountId ? { kind: "replay", saga } : { kind: "account-exists", isOnChain: true };
+  if (earlier?.accountId === accountId) return { kind: isComplete ? "replay" : "resume", saga };
+  const mayResume = !isComplete && (!isOnOtherChain || isOwnFurtherChain(command, saga.accountId));
+  return mayResume ? { kind: "resume", saga } : { kind: "account-exists", isOnChain: isComplete };
 }
 
 const ON_A_NEW_DEVICE = "on a new device through POST /auth/v1/signin/2fa";
