@@ -117,6 +117,16 @@ describe("a freeze", () => {
     expect(await isFrozen()).toBe(false);
   });
 
+  it("is not set by a device that was removed a moment ago, whose token still counts", async () => {
+    const [owner, stolen] = [await phoneOf(accountId), await phoneOf(accountId)];
+    const removal = { accountId, deviceKey: stolen.deviceKey, removedAt: clock.now(), requestId: "" };
+    await prismaAccessStore(prisma).cutOff(removal);
+    await freeze(stolen);
+    expect([await isFrozen(), await counts()]).toMatchObject([false, { frozen: 0 }]);
+    await freeze(owner);
+    expect(await isFrozen()).toBe(true);
+  });
+
   it("is known to be younger than a device whose sign-up or enrollment auth has seen", async () => {
     const [owner, other] = [await phoneOf(accountId), await phoneOf(accountId)];
     await freeze(owner);

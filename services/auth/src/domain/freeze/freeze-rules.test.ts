@@ -116,6 +116,13 @@ describe("removing a device of a frozen account", () => {
   });
 });
 
+it("a freeze is set by the recovery key and every device of the account, not by one that was removed", () => {
+  const facts = { ...frozen(), freeze: undefined };
+  expect(decideFreeze(facts, "young", at(1))).toEqual({ type: "freeze" });
+  expect(decideFreeze({ ...facts, memberSince: undefined }, RECOVERY, at(1))).toEqual({ type: "freeze" });
+  expect(decideFreeze({ ...facts, memberSince: undefined }, "removed", at(1))).toEqual({ type: "nothing" });
+});
+
 describe("freezing a frozen account", () => {
   const requests = [asked("second", 0), asked(RECOVERY, 0)];
 

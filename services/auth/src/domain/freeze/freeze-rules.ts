@@ -103,15 +103,15 @@ const isContested = ({ recoveryLifts }: FreezeFacts, now: Date): boolean =>
   now.getTime() - recoveryLifts.lastAt.getTime() < CONTEST_PAUSE_MS;
 
 /**
- * Decides about freezing. Freezing a frozen account joins the freeze, so that devices lift it at once only if
- * this party agrees too. An older device also cancels what others asked for; the recovery key takes back only
- * its own request, because a thief of it must not keep the devices out for ever.
+ * Decides about freezing; a removed device, whose token may still count, freezes nothing. Freezing a frozen
+ * account joins the freeze, so that devices lift it at once only if this party agrees too. An older device
+ * also cancels what others asked for; the recovery key only its own request: a thief must not keep them out.
  */
 export function decideFreeze(facts: FreezeFacts, by: Party, now: Date): FreezeDecision {
   const { freeze, memberSince } = facts;
   const isRecovery = by === RECOVERY_KEY;
   if (!freeze && !isRecovery && isContested(facts, now)) return { type: "refuse", reason: "TimeLockContested" };
-  if (!freeze) return { type: "freeze" };
+  if (!freeze) return { type: isRecovery || memberSince ? "freeze" : "nothing" };
   if (!isRecovery && !isOlder(by, freeze, memberSince)) return { type: "nothing" };
   const open = requestsOf(freeze, now);
   const cancels = isRecovery ? open.filter(({ party }) => party === by) : open;
