@@ -111,13 +111,15 @@ describe("devices in Postgres", () => {
     const looked = (account: string) =>
       store.withAccount(account, async (devices) => [
         (await devices.findLive(key))?.id,
-        (await devices.findRemoved(key))?.id,
+        (await devices.find(key))?.id,
         (await devices.listLive()).map(({ id }) => id),
         await devices.countLive(),
       ]);
-    expect(await looked(accountId)).toEqual([live.id, removed[1], [live.id], 1]);
+    expect(await looked(accountId)).toEqual([live.id, live.id, [live.id], 1]);
     expect(await looked(v7())).toEqual([undefined, undefined, [], 0]);
     await expect(store.withAccount(v7(), (devices) => devices.update(live))).rejects.toThrow();
+    await prisma.device.update({ where: { id: live.id }, data: { removedAt: new Date(clock.now().getTime() - 1) } });
+    expect(await looked(accountId)).toEqual([undefined, removed[1], [], 0]);
   });
 
   it("lets one of two accounts have a device id", async () => {

@@ -26,11 +26,9 @@ function accountDevices(tx: Prisma.TransactionClient, accountId: string): Accoun
       const row = await tx.device.findFirst({ where: { accountId, publicKey, removedAt: null } });
       return row ? toDevice(row) : undefined;
     },
-    async findRemoved(publicKey) {
-      const row = await tx.device.findFirst({
-        where: { accountId, publicKey, removedAt: { not: null } },
-        orderBy: { removedAt: "desc" },
-      });
+    async find(publicKey) {
+      const orderBy = { removedAt: { sort: "desc", nulls: "first" } } as const;
+      const row = await tx.device.findFirst({ where: { accountId, publicKey }, orderBy });
       return row ? toDevice(row) : undefined;
     },
     listLive: async () => (await tx.device.findMany({ where: { accountId, removedAt: null } })).map(toDevice),

@@ -26,7 +26,7 @@ export function memoryDeviceStore(): MemoryDeviceStore {
     withAccount: (accountId, work) =>
       work({
         findLive: async (key) => live(accountId).find(byKey(key)),
-        findRemoved: async (key) => ofAccount(accountId).findLast((device) => byKey(key)(device) && device.removedAt),
+        find: async (key) => live(accountId).find(byKey(key)) ?? ofAccount(accountId).findLast(byKey(key)),
         listLive: async () => live(accountId),
         countLive: async () => live(accountId).length,
         insert: async (device) => !devices.has(device.id) && Boolean(devices.set(device.id, device)),

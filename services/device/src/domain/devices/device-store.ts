@@ -13,8 +13,8 @@ export interface DeviceEvent {
 export interface AccountDevices {
   /** The live device with this identity key (canonical hex). */
   findLive(publicKey: string): Promise<Device | undefined>;
-  /** The device last removed with this identity key (canonical hex). */
-  findRemoved(publicKey: string): Promise<Device | undefined>;
+  /** The live device with this identity key, otherwise the one last removed. */
+  find(publicKey: string): Promise<Device | undefined>;
   countLive(): Promise<number>;
   listLive(): Promise<Device[]>;
   /** False where the id is taken, on any account. */

@@ -43,8 +43,7 @@ export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptio
     const registered = { type: "device-registered", device, occurredAt: now, requestId: command.requestId } as const;
     if (await store.insertFirst(registered)) return device;
     return store.withAccount(command.accountId, async (devices) => {
-      const { publicKey } = command.publicKey;
-      const present = (await devices.findLive(publicKey)) ?? (await devices.findRemoved(publicKey));
+      const present = await devices.find(command.publicKey.publicKey);
       if (present) {
         if (!samePublicKey(present.publicKey, command.publicKey)) throw new AppError("DeviceConflict");
         return present;

@@ -38,12 +38,9 @@ export const YOUNG_DEVICE_MS = 24 * 60 * 60 * 1000;
 export function removeDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: RemoveDevice): Promise<Device> =>
     store.withAccount(command.session.accountId, async (devices) => {
-      const device = await devices.findLive(command.publicKey);
-      if (!device) {
-        const removed = await devices.findRemoved(command.publicKey);
-        if (!removed) throw new AppError("DeviceNotFound");
-        return removed;
-      }
+      const device = await devices.find(command.publicKey);
+      if (!device) throw new AppError("DeviceNotFound");
+      if (device.removedAt) return device;
 
       const now = clock.now();
       const caller = await devices.findLive(command.session.deviceKey.publicKey);
