@@ -127,6 +127,17 @@ describe("a freeze", () => {
     expect(await isFrozen()).toBe(true);
   });
 
+  it("says since when the device that set it was on the account", async () => {
+    const since = async () => (await prismaFreezeStore(prisma).find(accountId, clock.now()))?.frozenBySince;
+    const [phone, recovery] = [await phoneOf(accountId), await phoneOf(accountId, { scope: "recover" })];
+    await freeze(phone);
+    expect(await since()).toEqual(phone.createdAt);
+    await unfreeze(phone).catch(() => undefined);
+    await unfreeze(recovery);
+    await freeze(recovery);
+    expect(await since()).toBeUndefined();
+  });
+
   it("is known to be younger than a device whose sign-up or enrollment auth has seen", async () => {
     const [owner, other] = [await phoneOf(accountId), await phoneOf(accountId)];
     await freeze(owner);

@@ -79,6 +79,7 @@ async function findFreeze(tx: Tx, accountId: string, now: Date): Promise<Freeze 
   return {
     frozenAt: row.frozenAt,
     frozenBy,
+    frozenBySince: row.byRecoveryKey ? undefined : await memberSince(tx, accountId, key),
     joinedBy: others.filter(({ joinedAt }) => joinedAt !== null).map(({ party }) => party),
     requests: others.flatMap(toRequest),
     removed: await removedOf(tx, accountId, [frozenBy, ...others.map(({ party }) => party)], now),

@@ -26,9 +26,9 @@ export class FreezeModel {
   readonly #removed = new Set<Party>();
   readonly #since = new Map<Party, Date>();
 
-  /** The devices are the account's before anything happens. */
+  /** The devices are the account's long before anything happens. */
   constructor(devices: readonly Party[]) {
-    for (const device of devices) this.#since.set(device, new Date(-1));
+    for (const device of devices) this.#since.set(device, new Date(-24 * HOUR_MS));
   }
 
   get now(): Date {
@@ -41,6 +41,7 @@ export class FreezeModel {
     return {
       frozenAt,
       frozenBy,
+      frozenBySince: this.#since.get(frozenBy),
       joinedBy: [...this.#joined],
       requests: [...this.#requests.values()],
       removed: [...this.#removed],

@@ -109,6 +109,16 @@ describe("removing a device of a frozen account", () => {
     expect(removing("third", 0, { joinedBy: ["third"] })).toBe(true);
   });
 
+  it("is not refused for a device that froze while it was young: before that ends, it may remove the older ones", () => {
+    const DAY = 86_400_000;
+    const removed = (joined: number, deviceMs: number) => {
+      const { freeze } = frozen({ frozenBySince: at(joined) });
+      return mayRemove(freeze, { by: "second", device: "first", now: at(1), timeLocks: { deviceMs } });
+    };
+    expect([removed(-1, DAY), removed(1 - DAY, DAY)]).toEqual([true, true]);
+    expect([removed(-DAY, DAY), removed(-1, DAY - 2)]).toEqual([false, false]);
+  });
+
   it("may be repeated, and no device is kept from removing itself", () => {
     expect(removing("first", 0, { removed: ["first"] })).toBe(true);
     expect(removing("second", 0, { frozenBy: "second" })).toBe(true);

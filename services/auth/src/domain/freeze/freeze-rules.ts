@@ -21,6 +21,8 @@ export interface Freeze {
   readonly frozenAt: Date;
   /** The party that set the freeze. */
   readonly frozenBy: Party;
+  /** When that device joined the account; undefined where it is unknown, and for the recovery key. */
+  readonly frozenBySince?: Date | undefined;
   /** Parties that froze the frozen account again. */
   readonly joinedBy: readonly Party[];
   readonly requests: readonly UnfreezeRequest[];
@@ -68,6 +70,9 @@ export type FreezeDecision =
   /** `recoveryLifts`: where the recovery key took part. */
   | { readonly type: "lift"; readonly recoveryLifts?: RecoveryLifts }
   | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" | "TimeLockContested" };
+
+/** For how long a device removes no older one (the device service's rule). */
+const YOUNG_DEVICE_MS = 24 * 3_600_000;
 
 /** How long a request can be used once its time lock has ended. */
 const UNFREEZE_GOOD_FOR_MS = 24 * 3_600_000;
@@ -169,7 +174,8 @@ export function decideUnfreeze(
 /**
  * Returns whether one device may remove another while the account is frozen: not the one that set the freeze,
  * for as long as a device waits to lift it. Otherwise a thief's phone would remove the owner's at once. A
- * thief who has set the freeze gains that time too, in which nothing is signed for anybody.
+ * thief who has set the freeze gains that time too, in which nothing is signed for anybody. A device that was
+ * young then, and no longer is before that time ends, is removed at once: it would remove the others first.
  */
 export function mayRemove(
   freeze: Freeze | undefined,
@@ -177,5 +183,8 @@ export function mayRemove(
 ): boolean {
   const { by, device, now, timeLocks } = removal;
   if (!freeze || device !== freeze.frozenBy || by === device || freeze.removed.includes(device)) return true;
-  return now.getTime() - freeze.frozenAt.getTime() >= timeLocks.deviceMs;
+  const frozenAt = freeze.frozenAt.getTime();
+  const removableAt = frozenAt + timeLocks.deviceMs;
+  const grownAt = freeze.frozenBySince ? freeze.frozenBySince.getTime() + YOUNG_DEVICE_MS : frozenAt;
+  return now.getTime() >= removableAt || (frozenAt < grownAt && grownAt <= removableAt);
 }
