@@ -13,6 +13,8 @@ import type { FactSources } from "./load-facts.ts";
 export interface Candidate {
   readonly key: PublicKey;
   readonly isRecoveryKey: boolean;
+  /** When a user key came to the account, where the signer knows it. */
+  readonly since?: Date | undefined;
 }
 
 /**
@@ -32,16 +34,18 @@ export async function findApproval(
   sources: FactSources & { readonly passkeys: PasskeySettings },
   facts: RequestFacts,
 ): Promise<Approval> {
-  const { token, account, template } = facts;
+  const { token, template } = facts;
   const relyingParties = sources.passkeys.relyingPartiesOf(token.appId);
+  const known = addedUserKey(template) ? await loadApprovers(sources, facts) : [];
   const candidates: Candidate[] =
     token.scope === "sign"
-      ? await loadApprovers(sources, facts)
+      ? known.slice(0, MAX_APPROVERS)
       : [{ key: token.accountKey, isRecoveryKey: token.scope === "recover" }];
   const { key, isRecoveryKey } = await requireSigner(facts, candidates, relyingParties);
-  if (!addedUserKey(template)) return { isRecoveryKey, approverSince: undefined };
-  const approver = await sources.addedKeys.find(account, key.publicKey);
-  return { isRecoveryKey, approverSince: approver?.signedAt };
+  const approver = known.find(
+    (each) => each.isRecoveryKey === isRecoveryKey && sameHolder(each.key.publicKey, key.publicKey),
+  );
+  return { isRecoveryKey, isRegistered: approver !== undefined, approverSince: approver?.since };
 }
 
 /**
@@ -62,10 +66,10 @@ export async function requireSigner(
 }
 
 /**
- * Loads the keys that may approve an addition with an ephemeral token: those that the signer has helped onto
- * the account, but not blocked or revoked ones, nor the new key itself. Recovery keys come first, then user
- * keys, the oldest of them first. A device whose key's revocation was signed and never executed approves with
- * its own session.
+ * Loads the keys of the account that may approve an addition, as the signer knows them: those that it has
+ * helped onto the account, but not blocked or revoked ones, nor the new key itself. Recovery keys come first,
+ * then user keys, the oldest of them first. A device whose key's revocation was signed and never executed
+ * approves with its own session.
  */
 async function loadApprovers(
   { addedKeys, recoveryKeys, revokedKeys }: FactSources,
@@ -73,13 +77,13 @@ async function loadApprovers(
 ): Promise<Candidate[]> {
   const excluded = [addedUserKey(template) ?? token.accountKey, ...blockedKeys];
   const mayApprove = ({ publicKey }: PublicKey) => !excluded.some((key) => sameHolder(key.publicKey, publicKey));
-  const users = (await addedKeys.of(account)).map(({ key, revoked }) => ({ key, revoked, isRecoveryKey: false }));
+  const users = (await addedKeys.of(account)).map(({ key, revoked, signedAt: since }) => ({
+    ...{ key, revoked, since, isRecoveryKey: false },
+  }));
   const recovery = (await recoveryKeys.of(account)).map(async (key) => ({
     key,
     revoked: await revokedKeys.has(account, key.publicKey),
     isRecoveryKey: true,
   }));
-  return [...(await Promise.all(recovery)), ...users]
-    .filter(({ key, revoked }) => !revoked && mayApprove(key))
-    .slice(0, MAX_APPROVERS);
+  return [...(await Promise.all(recovery)), ...users].filter(({ key, revoked }) => !revoked && mayApprove(key));
 }

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { sha256 } from "../audit/record.ts";
 import { createBackendCheck } from "../policy/backends.ts";
 import { DEFAULT_POLICY, parsePolicy } from "../policy/policy.ts";
+import { addKey, changeOf, envelopeBy, revokeKey, sessionOf } from "../testing/key-history-fixture.ts";
 import {
   account,
   asked,
@@ -15,13 +16,16 @@ import {
   decide,
   device,
   otherAddress,
+  paymaster,
   policy,
   refusal,
   revokedKeys,
   server,
   signing,
   state,
+  TIME_LOCK_POLICY,
   token,
+  transaction,
   tx,
   verifies,
 } from "../testing/policy-fixture.ts";
@@ -194,6 +198,35 @@ describe.each<[string, (change?: Partial<UserSignature>, of?: Partial<VerifiedTo
     for (const message of [userMessage(text), statement]) {
       expect(await refusal(sign({ signature: signed(message, unknownKey) }, by))).toBe("UnregisteredKey");
       state.records = [];
+    }
+  });
+
+  it("nor does one whose addition only such a key approves, or one whose revocation was signed", async () => {
+    const revoked = generateKeyPair();
+    await addKey(revoked.publicKey);
+    await revokeKey(revoked.publicKey, device);
+    const messages = [userMessage(text), accountProofMessage({ ...proof, address: account.address })];
+    const approvals = [
+      [unknownKey, "full"],
+      [unknownKey, "recover"],
+      [revoked, "full"],
+      [device, "recover"],
+    ] as const;
+    for (const [approver, scope] of approvals) {
+      const added = generateKeyPair();
+      const session = { ...sessionOf(approver), scope };
+      const payload = changeOf({ template: "add-user-key", newKey: added.publicKey });
+      if (scope === "recover") {
+        const waits = transaction(asked(payloadMessage(payload), session));
+        await expect(waits).rejects.toMatchObject({ reason: "TimeLockRequired" });
+        clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
+      }
+      await paymaster(asked(await envelopeBy(payload, [approver], session), session));
+      for (const message of messages) {
+        state.records = [];
+        const attempt = sign({ signature: signed(message, added) }, { accountKey: added.publicKey });
+        expect(await refusal(attempt)).toBe("UnregisteredKey");
+      }
     }
   });
 

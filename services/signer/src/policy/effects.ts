@@ -7,7 +7,12 @@ import { addedRecoveryKey, addedUserKey } from "./template.ts";
 /** The key of the account that approves what the paymaster is to pay for. */
 export interface Approval {
   readonly isRecoveryKey: boolean;
-  /** When it came to the account; loaded where a user key is added. */
+  /**
+   * The signer has helped it onto the account, and signed no revocation; loaded where a user key is added. An
+   * approver that only the token names makes no key that may sign texts.
+   */
+  readonly isRegistered: boolean;
+  /** When it came to the account; undefined where that is not known. */
   readonly approverSince: Date | undefined;
 }
 
@@ -180,8 +185,8 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
  * pays for every new user key (see paymasterPaysWhereRequired), and it alone sees who approved.
  */
 export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now: Date): Effect[] {
-  const key = addedUserKey(facts.template);
-  const { isRecoveryKey, approverSince } = approval;
+  const { isRecoveryKey, isRegistered, approverSince } = approval;
+  const key = isRegistered ? addedUserKey(facts.template) : undefined;
   const source = isRecoveryKey ? "recovery" : "device";
   const renewableSince = openSince(facts, now);
   return [
