@@ -1,10 +1,13 @@
 import { uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { signMessage } from "@countersign/keys/node";
-import { beforeEach, expect, it } from "vitest";
+import { createLogger } from "@countersign/runtime";
+import { beforeEach, describe, expect, it } from "vitest";
 import { auditEntry, auditKey, auditKeys, chainIdOf, newWriter, signedBatch, time } from "../testing/audit-fixture.ts";
 import { buildCheckpoint } from "./build-checkpoint.ts";
-import type { ChainState, CheckpointBasis, NewCheckpoint, StoredBatch } from "./checkpoint-store.ts";
+import { CheckpointForkError } from "./checkpoint-file.ts";
+import type { ChainState, CheckpointBasis, CheckpointStore, NewCheckpoint, StoredBatch } from "./checkpoint-store.ts";
+import { type CheckpointerOptions, startCheckpointer } from "./checkpointer.ts";
 import { chainRecords, genesisHash } from "./record.ts";
 import { EMPTY_TREE } from "./tree.ts";
 
@@ -130,4 +133,40 @@ it("a chain is closed after an hour, and only where its process signed it to its
     expect(made).toMatchObject({ checkpoint: { closed: [], chainCount: 1, heads: [endAt(7)] } });
   }
   expect(alarms).toEqual(Array(2).fill("the records of a chain are not those that its process signed"));
+});
+
+describe("the checkpointer", () => {
+  const logger = createLogger({ name: "test", level: "silent" });
+  const started = (change: Partial<CheckpointerOptions>) => {
+    const store = {
+      ...{ write: async () => true, after: async () => [first.signed] },
+      ...{ lastArchive: async () => undefined, closedChains: async () => [] },
+    };
+    const onAlarm = () => alarms.push("alarm");
+    const own = { ownHead: () => undefined, intervalMs: 60_000, onAlarm };
+    return startCheckpointer({ ...{ store, signer, clock, logger: logger }, ...own, ...change });
+  };
+
+  it("makes none of other records than its process remembered before it read the database's", async () => {
+    const made: unknown[] = [];
+    let own = { chainId, sequence: 7n, hash: "ab".repeat(32) };
+    const write: CheckpointStore["write"] = async (make) => {
+      own = { ...own, hash: endAt(7).hash };
+      made.push(await make(basis));
+      return true;
+    };
+    const store = { write, after: async () => [], lastArchive: async () => undefined, closedChains: async () => [] };
+    await started({ store, ownHead: () => own }).close();
+    expect(made[0]).toBeUndefined();
+    expect(alarms).toEqual(["alarm"]);
+  });
+
+  it("raises an alarm where the database's checkpoints do not continue the file", async () => {
+    const append = async () => {
+      throw new CheckpointForkError("another history");
+    };
+    const last = () => ({ sequence: 0, hash: "" });
+    await started({ file: { last, append, continueAt: () => undefined } }).close();
+    expect(alarms).not.toEqual([]);
+  });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { allHeadsHash, checkpointHash, checkpointText, FIRST_PREVIOUS_HASH } from "./checkpoint.ts";
-import { checkpointLine, openCheckpointFile } from "./checkpoint-file.ts";
+import { CheckpointForkError, checkpointLine, openCheckpointFile } from "./checkpoint-file.ts";
 
 const checkpointAfter = (sequence: number, previousHash: string) => {
   const heads = { chainCount: 0, headsHash: allHeadsHash([]), heads: [], closed: [] };
@@ -20,4 +20,15 @@ it("goes on behind the last whole line after a write that failed half-way, for w
   appendFileSync(path, checkpointLine(second).slice(0, 40));
   await file.append([second]);
   expect(readFileSync(path, "utf8")).toBe(`${checkpointLine(first)}\n${checkpointLine(second)}\n`);
+});
+
+it("takes nothing that does not continue its last line", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "checkpoint-file-")), "checkpoints");
+  const first = checkpointAfter(1, FIRST_PREVIOUS_HASH);
+  const file = openCheckpointFile(path);
+  await file.append([first]);
+  for (const other of [checkpointAfter(2, FIRST_PREVIOUS_HASH), checkpointAfter(3, checkpointHash(first.text))])
+    await expect(file.append([other])).rejects.toThrow(CheckpointForkError);
+  expect(readFileSync(path, "utf8")).toBe(`${checkpointLine(first)}\n`);
+  expect(file.last()).toEqual({ sequence: 1, hash: checkpointHash(first.text) });
 });
