@@ -14,7 +14,7 @@ export interface Candidate {
   readonly key: PublicKey;
   readonly isRecoveryKey: boolean;
   /** When a user key came to the account, where the signer knows it. */
-  readonly since?: Date | undefined;
+  readonly signedAt?: Date;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function findApproval(
   const approver = known.find(
     (each) => each.isRecoveryKey === isRecoveryKey && sameHolder(each.key.publicKey, key.publicKey),
   );
-  return { isRecoveryKey, isRegistered: approver !== undefined, approverSince: approver?.since };
+  return { isRecoveryKey, isRegistered: approver !== undefined, approverSince: approver?.signedAt };
 }
 
 /**
@@ -77,9 +77,7 @@ async function loadApprovers(
 ): Promise<Candidate[]> {
   const excluded = [addedUserKey(template) ?? token.accountKey, ...blockedKeys];
   const mayApprove = ({ publicKey }: PublicKey) => !excluded.some((key) => sameHolder(key.publicKey, publicKey));
-  const users = (await addedKeys.of(account)).map(({ key, revoked, signedAt: since }) => ({
-    ...{ key, revoked, since, isRecoveryKey: false },
-  }));
+  const users = (await addedKeys.of(account)).map((each) => ({ ...each, isRecoveryKey: false }));
   const recovery = (await recoveryKeys.of(account)).map(async (key) => ({
     key,
     revoked: await revokedKeys.has(account, key.publicKey),

@@ -7,10 +7,7 @@ import { addedRecoveryKey, addedUserKey } from "./template.ts";
 /** The key of the account that approves what the paymaster is to pay for. */
 export interface Approval {
   readonly isRecoveryKey: boolean;
-  /**
-   * The signer has helped it onto the account, and signed no revocation; loaded where a user key is added. An
-   * approver that only the token names makes no key that may sign texts.
-   */
+  /** The signer helped it onto the account, and signed no revocation; false where no user key is added. */
   readonly isRegistered: boolean;
   /** When it came to the account; undefined where that is not known. */
   readonly approverSince: Date | undefined;
