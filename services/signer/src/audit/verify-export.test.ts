@@ -67,6 +67,10 @@ describe("an export", () => {
     ["a changed checkpoint", lines.with(2, lines[2]!.replace("2026", "2027")), /checkpoint 3 does not continue/],
     ["a cut file", lines.slice(0, -1), /cut off/],
     ["a line of something else", lines.toSpliced(5, 0, "hello"), /unreadable/],
+    ["a chain behind the end", lines.toSpliced(-4, 0, "end"), /stands behind the end/],
+    ["a chain twice", lines.toSpliced(-4, 0, ...lines.slice(-4, -1)), /chain .*3 is there twice/],
+    ["a checkpoint behind the chains", lines.toSpliced(-1, 0, lines[1]!), /line \d+ is unreadable/],
+    ["a range behind the checkpoints", lines.toSpliced(4, 0, "until 3"), /line 5 is unreadable/],
     ["another file", ["hello"], /no export/],
   ];
   it.each(cases)("shows %s", async (_, changed, problem) => {
