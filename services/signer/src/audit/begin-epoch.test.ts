@@ -86,6 +86,29 @@ describe("an epoch of the audit log", () => {
     await expect(beginEpoch({ ...basis, elsewhere: cut }, stated)).rejects.toThrow("unreadable");
   });
 
+  it("is not begun behind an archive that the audit key has not signed, nor where the database has a gap", async () => {
+    const { world, basis } = await restoredWorld();
+    const archive = signed("[]", generateKeyPair());
+    await expect(beginEpoch({ ...basis, archive }, stated)).rejects.toThrow("statement about the archive");
+    const database = [world.checkpoints[0]!, world.checkpoints[2]!];
+    await expect(beginEpoch({ ...basis, database }, stated)).rejects.toThrow("lacks a checkpoint in between");
+  });
+
+  it("names a chain that no checkpoint covers yet, which an export must have", async () => {
+    const { world, basis } = await restoredWorld();
+    const [uncovered] = basis.chains;
+    const chainId = chainIdOf(9);
+    const { checkpoint } = (await beginEpoch(
+      { ...basis, chains: [...basis.chains, { ...uncovered!, chainId }] },
+      stated,
+    ))!;
+    expect(checkpoint.restore!.ends).toContainEqual(expect.objectContaining({ chainId, size: 0, kept: 8 }));
+    const checkpoints = [...world.checkpoints, signed(checkpointText(checkpoint))];
+    const lines = [world.export()[0]!, ...checkpoints.map((each) => `checkpoint ${JSON.stringify(each)}`), "end"];
+    const { problems } = await verifyExport(chunksOf(lines), { keys: auditKeys });
+    expect(problems).toContain(`chain ${chainId} is missing`);
+  });
+
   it("is begun after each restore, also where nobody kept the checkpoints that were lost", async () => {
     const { world, basis } = await restoredWorld();
     const elsewhere = file(basis.database);

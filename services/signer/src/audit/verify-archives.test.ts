@@ -172,6 +172,16 @@ describe("archives", () => {
     expect(await problemsOf([rest], world.checkpoints.with(3, other))).toContain("checkpoint 4 is another one");
   });
 
+  it("have no record behind their last checkpoint: the next file would have it, too", async () => {
+    const longer = auditWorld();
+    longer.write(1, 3);
+    longer.checkpoint(undefined, time, []);
+    longer.write(1, 2);
+    expect(await problemsOf([await longer.archive()])).toBe(
+      "2 records are behind checkpoint 1, with which the archive ends",
+    );
+  });
+
   it("that were closed in one of them stay closed in the next", async () => {
     const closing = auditWorld();
     closing.write(1, 2);
