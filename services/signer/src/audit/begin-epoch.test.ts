@@ -129,6 +129,42 @@ describe("an epoch of the audit log", () => {
     );
   });
 
+  it("takes each lost checkpoint with a signature of its own, from any place", async () => {
+    const { world, basis } = await restoredWorld();
+    world.write(1, 1);
+    world.checkpoint();
+    // The fourth one signs for the third by its hash.
+    const forged = world.checkpoints.with(2, signed(world.checkpoints[2]!.text, generateKeyPair()));
+    await expect(beginEpoch({ ...basis, elsewhere: file(forged) }, stated)).rejects.toThrow("is not signed");
+    const elsewhere = [...file(forged), ...file(world.checkpoints)];
+    expect((await beginEpoch({ ...basis, elsewhere }, stated))!.lost).toEqual(world.checkpoints.slice(2));
+  });
+
+  it("ends a chain of other records, and one that a lost checkpoint closed, where the database has it", async () => {
+    const world = auditWorld();
+    for (const n of [1, 2, 3]) world.write(n, 2);
+    world.checkpoint(undefined, time, []);
+    const database = [...world.checkpoints];
+    const chains = [...world.chains].map(([chainId, { records }]) => ({
+      ...{ chainId, size: 2, hash: records[1]!.hash, isClosed: false },
+    }));
+    world.write(4, 2);
+    world.checkpoint(undefined, time, []);
+    world.checkpoint(undefined, time, [2, 4]);
+    const endsOf = async (one: object, two: object) => {
+      const changed = [{ ...chains[0]!, ...one }, { ...chains[1]!, ...two }, chains[2]!];
+      const basis = { database, elsewhere: file(world.checkpoints), chains: changed, keys: auditKeys, wentBack: false };
+      const { closed, restore } = (await beginEpoch(basis, stated))!.checkpoint;
+      const named = (ends: readonly { chainId: string; kept?: number }[] = []) =>
+        ends.map(({ chainId, kept }) => [Number(chainId.slice(-2)), kept]);
+      return { closed: named(closed).map(([n]) => n), ends: named(restore!.ends) };
+    };
+    const lost = [4, 0];
+    expect(await endsOf({}, {})).toMatchObject({ closed: [1, 3], ends: [[2, 2], lost] });
+    expect(await endsOf({}, { isClosed: true })).toMatchObject({ ends: [lost] });
+    expect(await endsOf({ hash: "ab".repeat(32) }, { isClosed: true })).toMatchObject({ ends: [[1, 2], lost] });
+  });
+
   it("a second one names what the first one named, and brings nothing back", async () => {
     const { basis, known, records, verify } = await restoredWorld();
     const [, , , first] = known;
