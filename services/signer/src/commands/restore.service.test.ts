@@ -9,6 +9,7 @@ import type { ChainLine } from "@countersign/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresBindingStore } from "../store/postgres-binding-store.ts";
 import { prismaTimeLockStore } from "../store/prisma-time-lock-store.ts";
+import { restoreKeys } from "../store/restore-keys.ts";
 import { chainName, newAddress } from "../testing/binding-fixture.ts";
 import { clock, database, postgres, prisma } from "../testing/store-fixture.ts";
 import { addServerRoot, createKeystoreVault, ensureKeystore, type Vault } from "../vault/index.ts";
@@ -131,6 +132,29 @@ describe("the signer finds again", () => {
       keysOf((await prisma.recoveryKey.findMany({ where: { accountId } })).map(({ publicKey }) => ({ publicKey }))),
     ).toEqual([recovery.publicKey]);
   });
+});
+
+it("the keys of an account whose owner has added and revoked thousands take few statements", async () => {
+  const { line, signedUp, accountId, address } = await created(uuidv7(clock));
+  await run([line], [signedUp]);
+  const keys = Array.from({ length: 10_000 }, (_, i) => {
+    const publicKey = (i + 2).toString(16).padStart(64, "0").padEnd(128, "0");
+    const owners = { weight: 1000, role: "user" as const, revoked: true, ours: false };
+    return { index: i + 2, publicKey, algorithm: "ES256" as const, ...owners };
+  });
+  let statements = 0;
+  const counting = prisma.$extends({
+    query: {
+      $allOperations({ args, query }) {
+        statements += 1;
+        return query(args);
+      },
+    },
+  });
+  const changed = { kind: "keys" as const, accountId, chainName, address, height: 9n, keys };
+  await restoreKeys(counting as unknown as typeof prisma, changed, async () => undefined, clock.now());
+  expect(await prisma.revokedKey.count({ where: { accountId } })).toBe(keys.length);
+  expect(statements).toBeLessThan(10);
 });
 
 it("a time lock that ran begins again: it may have been cancelled since", async () => {

@@ -4,7 +4,7 @@ import type { ChainLine, Found } from "@countersign/runtime";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { postgresBindingStore } from "./postgres-binding-store.ts";
 import { postgresSignedCreations } from "./postgres-signed-creations.ts";
-import { prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
+import { prismaRecoveryKeys, xOf } from "./prisma-key-history.ts";
 
 type Changed = Extract<ChainLine, { kind: "keys" }> & { accountId: string };
 
@@ -30,6 +30,7 @@ export async function restoreKeys(
 ): Promise<void> {
   const place = { accountId, chainName };
   if ((await prisma.binding.count({ where: place })) === 0) return;
+  const revokedKeys: Prisma.RevokedKeyCreateManyInput[] = [];
   for (const { index, publicKey, algorithm, role, revoked, ours } of keys) {
     const serverKeyVersion = role === "server" && index > 0 ? await versionOf(publicKey) : undefined;
     if (serverKeyVersion !== undefined) {
@@ -41,11 +42,13 @@ export async function restoreKeys(
     const key = { publicKey, algorithm };
     if (ours && role === "recovery") await prismaRecoveryKeys(prisma).record(place, key, now);
     if (ours && role === "user" && index > 1) {
-      const added = { ...place, keyX: publicKey.slice(0, 64), ...key, source: "device", firstSignedAt: now };
+      const added = { ...place, keyX: xOf(publicKey), ...key, source: "device", firstSignedAt: now };
       await prisma.addedKey.createMany({ data: [{ ...added, signedAt: now }], skipDuplicates: true });
     }
-    if (revoked) await prismaRevokedKeys(prisma).record(place, publicKey, now);
+    if (revoked) revokedKeys.push({ ...place, keyX: xOf(publicKey), signedAt: now });
   }
+  // At once: of an account whose owner has added and revoked thousands.
+  await prisma.revokedKey.createMany({ data: revokedKeys, skipDuplicates: true });
 }
 
 /**
