@@ -21,11 +21,12 @@ export const withAccountLock = <Tx extends PrismaTransaction, T>(
   prisma: Prisma<Tx>,
   accountId: string,
   work: (tx: Tx) => Promise<T>,
+  timeout = 5_000,
 ): Promise<T> =>
   prisma.$transaction(
     async (tx) => {
       await lockAccount(queriesIn(tx), accountId);
       return work(tx);
     },
-    { maxWait: 5_000, timeout: 5_000 },
+    { maxWait: 5_000, timeout },
   );

@@ -4,6 +4,7 @@ import {
   CHAIN_USAGE,
   changedAccounts,
   command,
+  RESTORE_MS,
   RESTORE_OPTIONS,
   RESTORE_USAGE,
   readChain,
@@ -41,7 +42,7 @@ export const restore = command({
           ),
         }));
       const follow = followChain({
-        store: postgresKeyStore(prisma, postgres),
+        store: postgresKeyStore(prisma, postgres, RESTORE_MS),
         chain: { list },
         clock: systemClock,
         newId: () => uuidv7(systemClock),

@@ -61,3 +61,11 @@ it("an account whose alerts fail holds up none of another one", async () => {
   await expect(emit()).rejects.toThrow("locked");
   expect(await prisma.outbox.count({ where: { accountId: other } })).toBe(1);
 });
+
+it("a restore may take longer for an account than a request may", async () => {
+  const work: Parameters<ReturnType<typeof postgresKeyStore>["withAccount"]>[1] = async (keys) => {
+    for (let read = 0; read < 100; read += 1) await keys.all();
+  };
+  await postgresKeyStore(prisma, postgres, 60_000).withAccount(v7(), work);
+  await expect(postgresKeyStore(prisma, postgres, 1).withAccount(v7(), work)).rejects.toThrow("Transaction");
+});

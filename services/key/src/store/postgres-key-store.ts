@@ -91,9 +91,9 @@ type KeyQuery = { accountId: string; chainName: string } & PublicKey;
 
 /**
  * Keeps registrations in Postgres. Every sign-up registers a key, and every sign-in finds its key twice and
- * notes its use, without Prisma.
+ * notes its use, without Prisma. `accountMs`: see withAccountLock.
  */
-export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyStore {
+export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres, accountMs?: number): KeyStore {
   const touch = groupUses(
     postgres,
     async ({ accountIds, algorithms, keys, usedAt }) => {
@@ -128,7 +128,8 @@ export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyS
       const { id: eventId, subject, payload } = keyEventRow(event);
       return writeFirst({ ...toRow(event.registration), eventId, subject, payload });
     },
-    withAccount: (accountId, work) => withAccountLock(prisma, accountId, (tx) => work(accountKeys(tx, accountId))),
+    withAccount: (accountId, work) =>
+      withAccountLock(prisma, accountId, (tx) => work(accountKeys(tx, accountId)), accountMs),
     findByKey: (accountId, chainName, publicKey) => find({ accountId, chainName, ...publicKey }),
     async list(accountId, { includeRevoked }) {
       const rows = await prisma.registration.findMany({
