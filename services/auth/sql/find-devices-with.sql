@@ -9,7 +9,8 @@ FROM (
   FROM former_session WHERE account_id = :accountId::uuid
   UNION ALL
   SELECT account_key_algorithm, account_key, device_key_algorithm, device_key, enrolled_at
-  FROM two_factor_sign_in WHERE account_id = :accountId::uuid AND id IS DISTINCT FROM :exceptId::uuid
+  FROM two_factor_sign_in
+  WHERE account_id = :accountId::uuid AND transaction_id IS NOT NULL AND id IS DISTINCT FROM :exceptId::uuid
   UNION ALL
   SELECT account_key_algorithm, account_key, device_key_algorithm, device_key, device_registered_at
   FROM sign_up WHERE account_id = :accountId::uuid) AS device

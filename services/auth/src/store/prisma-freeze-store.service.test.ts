@@ -161,6 +161,7 @@ describe("a freeze", () => {
         authTime: clock.now(),
         createdAt: clock.now(),
         expiresAt: clock.now(),
+        transactionId: "ab",
         enrolledAt: new Date(clock.now().getTime() - 1000),
       },
     });
@@ -193,7 +194,7 @@ describe("a freeze", () => {
       return prisma.signUp.create({ data });
     };
     const enrollment = (deviceKey: typeof key, account: string, enrolledAt: Date | null) => {
-      const rest = { id: uuidv7(clock), tokenId: uuidv7(clock), expiresAt: at(0) };
+      const rest = { id: uuidv7(clock), tokenId: uuidv7(clock), expiresAt: at(0), transactionId: "ab" };
       const data = { ...saga, ...rest, ...columns(deviceKey), accountId: account, enrolledAt };
       return prisma.twoFactorSignIn.create({ data });
     };

@@ -51,7 +51,11 @@ async function removedOf(tx: Tx, accountId: string, parties: readonly Party[], n
 }
 
 /** Returns when auth first saw a device on the account; undefined for a device that was never there. */
-async function memberSince(tx: Tx, accountId: string, { algorithm, publicKey }: PublicKey): Promise<Date | undefined> {
+export async function memberSince(
+  tx: Tx,
+  accountId: string,
+  { algorithm, publicKey }: PublicKey,
+): Promise<Date | undefined> {
   const [row] = await tx.$queryRaw<{ since: Date | null }[]>`
     SELECT min(at) AS since FROM (
       SELECT created_at AS at FROM session
@@ -59,7 +63,7 @@ async function memberSince(tx: Tx, accountId: string, { algorithm, publicKey }: 
       UNION ALL SELECT first_full_at FROM former_session
         WHERE account_id = ${accountId}::uuid AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
       UNION ALL SELECT enrolled_at FROM two_factor_sign_in
-        WHERE account_id = ${accountId}::uuid AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
+        WHERE account_id = ${accountId}::uuid AND transaction_id IS NOT NULL AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
       UNION ALL SELECT device_registered_at FROM sign_up
         WHERE account_id = ${accountId}::uuid AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}) AS seen`;
   return row?.since ?? undefined;

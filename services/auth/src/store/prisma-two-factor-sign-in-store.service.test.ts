@@ -1,6 +1,6 @@
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { openPostgres } from "@countersign/postgres";
+import { openPostgres, sql } from "@countersign/postgres";
 import { beforeEach, describe, expect, it } from "vitest";
 import { beginSession, type Session } from "../domain/sessions/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
@@ -12,6 +12,7 @@ import { waitsForAccount } from "../testing/waits-for-account.ts";
 import { createCounter, createPollLimit } from "./limits.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
+import { memberSince } from "./prisma-freeze-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
 let accountId: string;
@@ -106,6 +107,32 @@ describe("sign-ins of new devices", () => {
     await postgresSessionStore(prisma, postgres).begin({ ...sessionOf(recovering), scope: "recover" }, "");
     await prisma.formerSession.create({ data: columnsOf(recovering) });
     expect(await store().devicesWith(accountId, recovering)).toEqual([]);
+  });
+
+  it("are not read by sign-ins, requests and freezes where nobody approved them, as many as there are", async () => {
+    const signIn = signInOf();
+    await store().begin(signIn, undefined);
+    await store().markEnrolled(signIn.id, transaction, now);
+    // Somebody with the login has sent these before; they name the keys of the device that was added.
+    await postgres.execute(sql`
+      INSERT INTO two_factor_sign_in SELECT (json_populate_record(t, json_build_object(
+        'id', gen_random_uuid(), 'transaction_id', NULL, 'enrolled_at', NULL))).*
+      FROM two_factor_sign_in AS t, generate_series(1, 20000) WHERE t.id = ${signIn.id}::uuid`);
+    const { accountKey, deviceKey, chainName } = signIn;
+    const readBy = (work: (tx: typeof prisma) => Promise<unknown>) =>
+      prisma.$transaction(async (tx) => {
+        await work(tx as typeof prisma);
+        const [row] = await tx.$queryRaw<[{ read: number }]>`
+          SELECT (seq_tup_read + idx_tup_fetch)::int AS read FROM pg_stat_xact_user_tables
+          WHERE relname = 'two_factor_sign_in'`;
+        return row.read;
+      });
+    const reads = [
+      await readBy((tx) => prismaTwoFactorSignInStore(tx).additionOf(accountId, chainName, accountKey)),
+      await readBy((tx) => prismaTwoFactorSignInStore(tx).devicesWith(accountId, signIn)),
+      await readBy((tx) => memberSince(tx, accountId, deviceKey)),
+    ];
+    expect(Math.max(...reads)).toBeLessThan(10);
   });
 
   it("are kept whole, and found by their account only", async () => {
