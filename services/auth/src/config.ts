@@ -16,7 +16,7 @@ import { watchKeyring } from "./clients/keyring-file.ts";
 import { watchProviders } from "./clients/providers-file.ts";
 import { DAY_MS } from "./domain/sessions/session.ts";
 
-const perMinute = z.coerce.number().int().positive();
+const limit = z.coerce.number().int().positive();
 const seconds = z.coerce.number().int().nonnegative();
 
 const schema = serviceEnv.extend({
@@ -38,13 +38,15 @@ const schema = serviceEnv.extend({
   AUTH_TIME_LOCK_UNFREEZE_SECONDS: seconds.default(24 * 3_600),
   /** Seconds for which an account stays frozen before its recovery key alone may lift that. */
   AUTH_TIME_LOCK_RECOVERY_UNFREEZE_SECONDS: seconds.default(24 * 3_600),
-  AUTH_LIMIT_SIGN_UP_PER_MINUTE: perMinute.default(10),
-  AUTH_LIMIT_CHALLENGE_PER_MINUTE: perMinute.default(30),
-  AUTH_LIMIT_TWO_FACTOR_PER_MINUTE: perMinute.default(30),
+  AUTH_LIMIT_SIGN_UP_PER_MINUTE: limit.default(10),
+  AUTH_LIMIT_CHALLENGE_PER_MINUTE: limit.default(30),
+  AUTH_LIMIT_TWO_FACTOR_PER_MINUTE: limit.default(30),
   /** Five answers for each challenge. */
-  AUTH_LIMIT_RESPOND_PER_MINUTE: perMinute.default(150),
+  AUTH_LIMIT_RESPOND_PER_MINUTE: limit.default(150),
+  /** Of one key. */
+  AUTH_LIMIT_SIGN_IN_PER_HOUR: limit.default(60),
   /** Thousands of phones may share an address, and each refreshes four times an hour. */
-  AUTH_LIMIT_REFRESH_PER_MINUTE: perMinute.default(600),
+  AUTH_LIMIT_REFRESH_PER_MINUTE: limit.default(600),
   /** How many times as many requests an IPv6 /48 may send as one of its /64s. */
   AUTH_LIMIT_IPV6_48_FACTOR: z.coerce.number().min(1).default(10),
   /** Multiplies the limits; for development. */
@@ -63,8 +65,9 @@ export function loadConfig(env: Env, files = readOnce) {
   const requireLoginToken = settings.AUTH_REQUIRE_LOGIN_TOKEN === "true";
   if (isProduction && !requireLoginToken)
     throw new ConfigError(["AUTH_REQUIRE_LOGIN_TOKEN: false is for development, never for production"]);
-  const scaled = (limit: number) => ({
-    perMinute: Math.max(1, Math.round(limit * settings.AUTH_LIMIT_SCALE)),
+  const scaled = (points: number) => Math.max(1, Math.round(points * settings.AUTH_LIMIT_SCALE));
+  const byAddress = (points: number) => ({
+    perMinute: scaled(points),
     wideFactor: settings.AUTH_LIMIT_IPV6_48_FACTOR,
   });
   return {
@@ -85,11 +88,12 @@ export function loadConfig(env: Env, files = readOnce) {
     twoPersons: settings.AUTH_ADMIN_TWO_PERSONS === "true",
     requireLoginToken,
     limits: {
-      signUp: scaled(settings.AUTH_LIMIT_SIGN_UP_PER_MINUTE),
-      challenge: scaled(settings.AUTH_LIMIT_CHALLENGE_PER_MINUTE),
-      twoFactor: scaled(settings.AUTH_LIMIT_TWO_FACTOR_PER_MINUTE),
-      respond: scaled(settings.AUTH_LIMIT_RESPOND_PER_MINUTE),
-      refresh: scaled(settings.AUTH_LIMIT_REFRESH_PER_MINUTE),
+      signUp: byAddress(settings.AUTH_LIMIT_SIGN_UP_PER_MINUTE),
+      challenge: byAddress(settings.AUTH_LIMIT_CHALLENGE_PER_MINUTE),
+      twoFactor: byAddress(settings.AUTH_LIMIT_TWO_FACTOR_PER_MINUTE),
+      respond: byAddress(settings.AUTH_LIMIT_RESPOND_PER_MINUTE),
+      refresh: byAddress(settings.AUTH_LIMIT_REFRESH_PER_MINUTE),
+      signInsPerHour: scaled(settings.AUTH_LIMIT_SIGN_IN_PER_HOUR),
     },
     addresses: {
       device: settings.CS_DEVICE_ADDRESS,

@@ -92,6 +92,7 @@ async function start(service: ServiceProcess) {
     blockedKeys,
     hasLeft,
     limitPolls: limits.polls,
+    limitSignIns: limits.signIns,
     issueEphemeral,
   };
   const removing = { describeAccess: describeAccess(registrations), removeFromList: removeFromDeviceList(devices) };

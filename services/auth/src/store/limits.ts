@@ -114,17 +114,19 @@ export function createLimit(count: Count, name: string, { perMinute, wideFactor 
   };
 }
 
-/** Permits one call a second for each id. Errors: RateLimited. */
-export const createPollLimit = (count: Count, name: string) => (id: string) =>
-  count({ key: `${name}:${id}`, points: 1, seconds: 1 });
+/** Permits so many calls for each id in so many seconds. Errors: RateLimited. */
+export const createIdLimit =
+  (count: Count, name: string, points = 1, seconds = 1) =>
+  (id: string) =>
+    count({ key: `${name}:${id}`, points, seconds });
 
 /** The limits of auth's operations. */
-export type AddressLimits = Readonly<
-  Record<"signUp" | "challenge" | "respond" | "twoFactor" | "refresh", AddressLimit>
->;
+export type Limits = Readonly<Record<"signUp" | "challenge" | "respond" | "twoFactor" | "refresh", AddressLimit>> & {
+  readonly signInsPerHour: number;
+};
 
 /** Creates the limits of auth's operations. */
-export function createLimits(postgres: Postgres, limits: AddressLimits) {
+export function createLimits(postgres: Postgres, { signInsPerHour, ...limits }: Limits) {
   const count = createCounter(postgres);
   return {
     signUp: createLimit(count, "sign-up", limits.signUp),
@@ -132,6 +134,8 @@ export function createLimits(postgres: Postgres, limits: AddressLimits) {
     respond: createLimit(count, "respond", limits.respond),
     twoFactor: createLimit(count, "two-factor", limits.twoFactor),
     refresh: createLimit(count, "refresh", limits.refresh),
-    polls: createPollLimit(count, "two-factor-poll"),
+    polls: createIdLimit(count, "two-factor-poll"),
+    // Of a key. Each leaves a session for a week, and statements read those of an account.
+    signIns: createIdLimit(count, "sign-in", signInsPerHour, 3_600),
   };
 }

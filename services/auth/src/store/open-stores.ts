@@ -4,7 +4,7 @@ import type { ServiceRuntime } from "@countersign/runtime";
 import { authReadings } from "./account-readings.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
-import { type AddressLimits, createLimits } from "./limits.ts";
+import { createLimits, type Limits } from "./limits.ts";
 import { readOpenSignUps } from "./open-sign-ups.ts";
 import { postgresBlockedKeyStore } from "./postgres-blocked-key-store.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
@@ -22,7 +22,7 @@ import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
 /** Opens auth's database; its connections close with the process. */
-export async function openStores(runtime: ServiceRuntime, limits: AddressLimits) {
+export async function openStores(runtime: ServiceRuntime, limits: Limits) {
   const { prisma, postgres } = await runtime.database(PrismaClient);
   // Waiting for the lock of an account takes no connections of others.
   const waiting = runtime.statements("locks", 2);

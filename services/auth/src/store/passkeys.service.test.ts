@@ -71,6 +71,7 @@ function world() {
   const respond = respondChallenge({
     ...shared,
     recordKeyUse: () => undefined,
+    limitSignIns: async () => undefined,
     passkeys: {
       relyingPartiesOf: (appId) => (appId === "demo" || appId === "development" ? [TEST_RELYING_PARTY] : []),
     },

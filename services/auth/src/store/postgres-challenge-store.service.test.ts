@@ -47,6 +47,7 @@ describe("challenges", () => {
       listPasskeys: async () => [],
       passkeys: { relyingPartiesOf: () => [] },
       clock,
+      limitSignIns: async () => undefined,
       issue: async () => ({ accessToken: "", refreshToken: "" }),
     });
     const newChallenge = async () => {

@@ -29,6 +29,7 @@ let passkeys: SignInKey[];
 let used: unknown[];
 let counter: PasskeyCounter | undefined;
 let count: () => Promise<void>;
+let limitSignIns: (id: string) => Promise<void>;
 let respond: (
   answer?: Parameters<ReturnType<typeof respondChallenge>>[0]["answer"],
   asked?: string,
@@ -49,6 +50,7 @@ beforeEach(() => {
   key = { type: "device", accountKey: device.publicKey, deviceKey: device.publicKey, origin: "sign-up" };
   unregistered = false;
   count = async () => undefined;
+  limitSignIns = async () => undefined;
   [attempts, sessions, blocked, passkeys, counter, used] = [0, [], [], [], undefined, []];
   const run = respondChallenge({
     challenges: {
@@ -73,6 +75,7 @@ beforeEach(() => {
     listPasskeys: async () => passkeys,
     passkeys: { relyingPartiesOf: (appId) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
     clock,
+    limitSignIns: (id) => limitSignIns(id),
     issue: async () => ({ accessToken: "", refreshToken: "" }),
   });
   respond = (answer = answerOf(), asked = data) =>
@@ -101,6 +104,19 @@ describe("an answer to a challenge", () => {
     for (const [answer, asked] of [[answerOf()], [answerOf(other)], [answerOf(), "cd".repeat(16)]] as const)
       await expect(respond(answer, asked)).rejects.toEqual(refused("RateLimited"));
     expect([attempts, sessions, used]).toEqual([0, [], []]);
+  });
+
+  it("that is one too many of its key opens none and is no wrong one; wrong ones do not count", async () => {
+    const counted: string[] = [];
+    limitSignIns = async (id) => {
+      counted.push(id);
+      throw new AppError("RateLimited");
+    };
+    await expect(respond(answerOf(other))).rejects.toEqual(refused("InvalidSignature"));
+    expect(counted).toEqual([]);
+    await expect(respond()).rejects.toEqual(refused("RateLimited"));
+    expect(counted).toEqual([`${challenge.accountId}/${device.publicKey.publicKey}`]);
+    expect([attempts, sessions]).toEqual([1, []]);
   });
 
   it("opens one session only", async () => {

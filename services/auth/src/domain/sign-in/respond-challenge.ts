@@ -45,6 +45,8 @@ export interface RespondChallengeOptions {
   readonly listPasskeys: ListPasskeys;
   readonly passkeys: PasskeySettings;
   readonly clock: Clock;
+  /** Counts a right answer by its account and key. Errors: RateLimited. */
+  limitSignIns(id: string): Promise<void>;
   issue(session: Session): Promise<Credentials>;
 }
 
@@ -112,6 +114,7 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     const [{ accountKey, deviceKey, origin, readAt }, account] = await Promise.all([
       findKey(challenge, key),
       findAccount(accountId, chainName),
+      options.limitSignIns(`${accountId}/${key.publicKey}`),
     ]);
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
