@@ -55,6 +55,13 @@ function setUp(addresses = [addressOn("one"), addressOn("two")]) {
 }
 
 describe("linkParent", () => {
+  it("keeps a hundred of thousands that an owner has linked", async () => {
+    const { links, link, parents } = setUp();
+    links.one = Array.from({ length: 5_000 }, (_, i) => i.toString(16).padStart(16, "0"));
+    await link();
+    expect(parents()).toHaveLength(100);
+  });
+
   it("lists what every chain of the account shows", async () => {
     const { links, asked, link } = setUp();
     links.two = [parent];

@@ -17,6 +17,9 @@ interface Options {
   readonly clock: Clock;
 }
 
+/** Of a chain. They are part of each answer about the account, and its owner could link thousands. */
+const MAX_PARENTS = 100;
+
 /**
  * Reads the account's parents from each of its chains and stores them: a link that is gone on chain is
  * removed.
@@ -35,7 +38,7 @@ export const linkParent =
     const read = addresses.map(async ({ chainName, address }): Promise<AccountAddress[]> => {
       const chain = chains.get(chainName);
       if (!chain) return [];
-      const parents = await chain.parentsOf(address, signal);
+      const parents = (await chain.parentsOf(address, signal)).slice(0, MAX_PARENTS);
       return parents.map((parent) => ({ chainName, chainType: "cadence", address: parent, chainId: chain.evmChainId }));
     });
     // All or nothing: a chain that does not answer must not take its parents off the list.
