@@ -33,7 +33,7 @@ export const accountRoutes = ({ accounts, access }: Services): UntaggedRoute[] =
     token: "user",
     response: z.object({ account: Account.omit({ updatedAt: true }) }),
     documentedResponse: accountResponse,
-    errors: ["ParentNotLinked", "AccountNotReady", "ChainUnavailable"],
+    errors: ["ParentNotLinked", "AccountNotReady", "ChainUnavailable", "RateLimited"],
     handler: async (_input, call) => {
       const answer = await accounts.linkParent({}, repeatable(call, DEADLINES.chain));
       const { updatedAt: _, ...account } = toAccount(answer.account);

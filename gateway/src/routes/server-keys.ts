@@ -28,7 +28,7 @@ export const serverKeyRoutes = ({ serverKeys }: Services): UntaggedRoute[] => [
     response: z
       .object({ rotations: z.array(ServerKeyRotation).meta({ description: "One per network at most." }) })
       .meta({ id: "ServerKeyRotationsResponse", description: "Rotations that wait for this device." }),
-    errors: ["AccountNotReady", "ChainUnavailable"],
+    errors: ["AccountNotReady", "ChainUnavailable", "RateLimited"],
     handler: async (_input, call) => {
       const { rotations } = await serverKeys.listServerKeyRotations({}, repeatable(call, DEADLINES.chain));
       return { rotations: rotations.map(({ chainName, message }) => ({ chainName, message: toHex(message) })) };

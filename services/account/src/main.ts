@@ -97,16 +97,16 @@ async function start(service: ServiceProcess) {
   const unknownTransaction = unknownTransactions(rememberFirstAsked());
   const adding = { accounts, chains, additions, signer: signer.keyAdditions, passkeys, maxUserKeys, clock, logger };
   const limit = limitPerMinute(clock);
-  const limitMessages = (accountId: string) => limit(accountId, config.messagesPerMinute);
+  const readsChain = (accountId: string) => limit(accountId, config.messagesPerMinute);
   const server = runtime
     .server({ tokenState, deadlines: DEADLINES })
-    .add(AccountsService, accountsHandlers({ accounts, deploy, cancel, link, profiles, transactionUrl }))
+    .add(AccountsService, accountsHandlers({ accounts, deploy, cancel, link, profiles, readsChain, transactionUrl }))
     .add(AdminService, adminHandlers(stores.administration))
     .add(AccountAdminService, accountAdminHandlers({ ...rotating, ...stores.administration, reconcile }))
     .add(NetworksService, networksHandlers(config.networks))
-    .add(MessagesService, messagesHandlers(prepareMessage({ accounts, chains }), limitMessages, chains))
+    .add(MessagesService, messagesHandlers(prepareMessage({ accounts, chains }), readsChain, chains))
     .add(AccountKeysService, accountKeysHandlers({ accounts, chains, unknownTransaction }))
-    .add(ServerKeysService, serverKeysHandlers({ ...rotating, reconcile, transactionUrl }))
+    .add(ServerKeysService, serverKeysHandlers({ ...rotating, reconcile, readsChain, transactionUrl }))
     .add(KeyAdditionsService, keyAdditionsHandlers({ ...adding, unknownTransaction, transactionUrl }));
   await runtime.serve(server, tokenState);
 }

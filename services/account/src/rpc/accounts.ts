@@ -19,6 +19,8 @@ export interface AccountsOptions {
   readonly deploy: ReturnType<typeof deployAccount>;
   readonly link: ReturnType<typeof linkParent>;
   readonly profiles: Profiles;
+  /** Counts a request that reads the chain. Errors: RateLimited. */
+  readsChain(accountId: string): void;
   transactionUrl(chainName: string, id: string): string;
 }
 
@@ -57,7 +59,9 @@ export function accountsHandlers(options: AccountsOptions): Handlers<AccountsSer
     },
 
     async linkParent(_, call) {
-      const account = await fromChain(link(requireToken(call).accountId, call.signal));
+      const { accountId } = requireToken(call);
+      options.readsChain(accountId);
+      const account = await fromChain(link(accountId, call.signal));
       return { account: accountToProto(account, await profiles.of(account)) };
     },
   };

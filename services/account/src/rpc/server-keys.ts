@@ -7,6 +7,8 @@ import { transactionToProto } from "../to-proto.ts";
 import { fromChain, signatureFrom } from "./conversions.ts";
 
 export interface ServerKeysOptions extends ListRotationsOptions, RotateServerKeyOptions {
+  /** Counts a request that reads the chain. Errors: RateLimited. */
+  readsChain(accountId: string): void;
   transactionUrl(chainName: string, id: string): string;
 }
 
@@ -18,7 +20,9 @@ export function serverKeysHandlers(options: ServerKeysOptions): Handlers<ServerK
   const waitFor = waitForRotation(options.reconcile, options.logger);
   return {
     async listServerKeyRotations(_, call) {
-      const rotations = await fromChain(list(requireToken(call).accountId, call.signal));
+      const { accountId } = requireToken(call);
+      options.readsChain(accountId);
+      const rotations = await fromChain(list(accountId, call.signal));
       return { rotations: rotations.map(({ chainName, message }) => ({ chainName, message: Buffer.from(message) })) };
     },
     async rotateServerKey(request, call) {
