@@ -44,7 +44,7 @@ export const deviceRoutes = ({ devices, access }: Services): UntaggedRoute[] => 
     token: "user",
     request: { ...oneDevice, body: DeviceChange },
     response: z.object({ device: Device }).meta({ id: "DeviceResponse", description: "The device." }),
-    errors: ["InvalidPublicKey", "DeviceNotFound", "PushTokenNotYours"],
+    errors: ["InvalidPublicKey", "DeviceNotFound", "PushTokenNotYours", "RateLimited"],
     beyondSchema: {
       ...Object.fromEntries(Object.keys(DeviceChange.shape).map((name) => [`/${name}`, "control characters"])),
       "/id": "another id than the device's own",

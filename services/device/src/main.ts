@@ -39,7 +39,7 @@ async function start(service: ServiceProcess) {
   const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);
   const { clock, logger } = runtime;
-  const { maxDevices, passkeys } = config;
+  const { maxDevices, updatesPerMinute, passkeys } = config;
 
   const { prisma, postgres } = await runtime.database(PrismaClient);
   const devices = asPort("devices", postgresDeviceStore(prisma, postgres));
@@ -96,7 +96,7 @@ async function start(service: ServiceProcess) {
         webhooks: { ...webhooks, store: webhookStore, ...config.webhooks },
       }),
     )
-    .add(DevicesService, devicesHandlers({ store: devices, clock, maxDevices }))
+    .add(DevicesService, devicesHandlers({ store: devices, clock, maxDevices, updatesPerMinute }))
     .add(TwoFactorService, twoFactorHandlers(twoFactor))
     .add(TimeLocksService, timeLocksHandlers({ store: devices, timeLocks: signerTimeLocks(signer) }))
     .add(AccountEventsService, accountEventsHandlers(accountEvents));

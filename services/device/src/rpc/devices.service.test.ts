@@ -82,7 +82,10 @@ describe("device over gRPC with mutual TLS", () => {
       tokenVerifier,
       logger: createLogger({ name: "device", level: "silent" }),
       metrics: createMetrics("device", { defaults: false }),
-    }).add(DevicesService, devicesHandlers({ store: postgresDeviceStore(prisma, postgres), clock, maxDevices: 20 }));
+    }).add(
+      DevicesService,
+      devicesHandlers({ store: postgresDeviceStore(prisma, postgres), clock, maxDevices: 20, updatesPerMinute: 30 }),
+    );
     const { port } = await server.listen("127.0.0.1:0");
     address = `127.0.0.1:${port}`;
   });

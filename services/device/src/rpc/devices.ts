@@ -1,3 +1,4 @@
+import { limitPerMinute } from "@countersign/core";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import {
   deviceAttributes,
@@ -28,8 +29,14 @@ const updateShape = deviceAttributes
 
 const removeShape = z.object({ publicKey: identityKey });
 
+export interface DevicesOptions extends RegisterDeviceOptions {
+  /** Of one device and replica: NATS keeps the events of changes for a week. */
+  updatesPerMinute: number;
+}
+
 /** Handles device.v1.Devices. */
-export function devicesHandlers(options: RegisterDeviceOptions): Handlers<DevicesService> {
+export function devicesHandlers(options: DevicesOptions): Handlers<DevicesService> {
+  const limit = limitPerMinute(options.clock);
   const register = registerDevice(options);
   const update = updateDevice(options);
   const remove = removeDevice(options);
@@ -45,6 +52,7 @@ export function devicesHandlers(options: RegisterDeviceOptions): Handlers<Device
 
     async updateDevice(request, call) {
       const session = sessionOf(call);
+      limit(`${session.accountId}/${session.deviceKey.publicKey}`, options.updatesPerMinute);
       const { publicKey, id, ...fields } = parseRequest(updateShape, request);
       // A decoded message has its absent fields as undefined.
       const present = Object.entries(fields).filter(([, value]) => value !== undefined);
