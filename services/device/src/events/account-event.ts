@@ -100,7 +100,6 @@ export function subjectParts(subject: string): { accountId: string; name: string
 export function toAccountEvent(sequence: number, subject: string, event: Event): AccountEvent | undefined {
   const parts = subjectParts(subject);
   if (parts === undefined || event.occurredAt === undefined || event.accountId !== parts.accountId) return undefined;
-  if (!Object.hasOwn(MAPPINGS, parts.name)) return undefined;
   try {
     const seen = MAPPINGS[parts.name]?.(event);
     return seen && { ...seen, sequence, occurredAt: event.occurredAt };
@@ -108,11 +107,6 @@ export function toAccountEvent(sequence: number, subject: string, event: Event):
     // A key of an unknown algorithm, perhaps of a later version.
     return undefined;
   }
-}
-
-/** Returns whether devices receive events of this subject. */
-export function isAccountEventSubject(subject: string): boolean {
-  return Object.hasOwn(MAPPINGS, subjectParts(subject)?.name ?? "");
 }
 
 /** Returns the JSON that clients receive as `data`. */

@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 import type { FedEvent } from "@countersign/events";
-import { type AccountEvent, isAccountEventSubject, subjectParts, toAccountEvent } from "./account-event.ts";
+import { type AccountEvent, subjectParts, toAccountEvent } from "./account-event.ts";
 
 /** One stream's place in the fan-out. */
 export interface Watcher {
@@ -95,7 +95,7 @@ export function createWatchers({ maxPerSession, maxWaiting }: WatchersOptions): 
     },
     publish({ sequence, subject, decode }) {
       const entries = accounts.get(subjectParts(subject)?.accountId ?? "");
-      if (entries === undefined || !isAccountEventSubject(subject)) return;
+      if (entries === undefined) return;
       let event: AccountEvent | undefined;
       try {
         event = toAccountEvent(sequence, subject, decode());

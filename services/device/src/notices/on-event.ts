@@ -55,7 +55,7 @@ export function onNoticeEvent({ deliveries, recordUse, send }: OnNoticeEventOpti
     if (name === "account.chain-alert" && event.chainAlert !== undefined) {
       return event.chainAlert.freezes ? "changed-and-frozen" : "changed-on-chain";
     }
-    const [kind, payload] = (Object.hasOwn(ALWAYS, name) && ALWAYS[name]) || [];
+    const [kind, payload] = ALWAYS[name] ?? [];
     return payload !== undefined && event[payload] !== undefined ? kind : undefined;
   };
 

@@ -74,7 +74,7 @@ export function toWebhookMessages(subject: string, event: Event): WebhookMessage
   if (parts === undefined || parts.accountId !== accountId || occurredAt === undefined) return [];
   const messages: WebhookMessage[] = [];
   try {
-    const other = Object.hasOwn(OTHERS, parts.name) ? OTHERS[parts.name]?.(event) : undefined;
+    const other = OTHERS[parts.name]?.(event);
     if (other) messages.push({ id, ...other });
   } catch {
     // A key of an unknown algorithm, perhaps of a later version.
