@@ -22,17 +22,14 @@ const toRow = ({ publicKey, attributes, ...rest }: Device): Row => ({ ...rest, .
 
 function accountDevices(tx: Prisma.TransactionClient, accountId: string): AccountDevices {
   return {
-    async findLive(publicKey) {
-      const row = await tx.device.findFirst({ where: { accountId, publicKey, removedAt: null } });
-      return row ? toDevice(row) : undefined;
-    },
-    async find(publicKey) {
-      const orderBy = { removedAt: { sort: "desc", nulls: "first" } } as const;
-      const row = await tx.device.findFirst({ where: { accountId, publicKey }, orderBy });
+    async findRemoved(publicKey) {
+      const row = await tx.device.findFirst({
+        where: { accountId, publicKey, removedAt: { not: null } },
+        orderBy: { removedAt: "desc" },
+      });
       return row ? toDevice(row) : undefined;
     },
     listLive: async () => (await tx.device.findMany({ where: { accountId, removedAt: null } })).map(toDevice),
-    countLive: () => tx.device.count({ where: { accountId, removedAt: null } }),
     async insert(device) {
       // ON CONFLICT DO NOTHING: an error would end the transaction.
       const { count } = await tx.device.createMany({ data: [toRow(device)], skipDuplicates: true });

@@ -13,7 +13,6 @@ export function memoryDeviceStore(): MemoryDeviceStore {
   const events: DeviceEvent[] = [];
   const ofAccount = (accountId: string) => [...devices.values()].filter((device) => device.accountId === accountId);
   const live = (accountId: string) => ofAccount(accountId).filter(({ removedAt }) => removedAt === null);
-  const byKey = (key: string) => (device: Device) => device.publicKey.publicKey === key;
   return {
     devices,
     events,
@@ -25,10 +24,9 @@ export function memoryDeviceStore(): MemoryDeviceStore {
     },
     withAccount: (accountId, work) =>
       work({
-        findLive: async (key) => live(accountId).find(byKey(key)),
-        find: async (key) => live(accountId).find(byKey(key)) ?? ofAccount(accountId).findLast(byKey(key)),
+        findRemoved: async (key) =>
+          ofAccount(accountId).findLast((device) => device.publicKey.publicKey === key && device.removedAt),
         listLive: async () => live(accountId),
-        countLive: async () => live(accountId).length,
         insert: async (device) => !devices.has(device.id) && Boolean(devices.set(device.id, device)),
         update: async (device) => void devices.set(device.id, device),
         publish: async (event) => void events.push(event),

@@ -11,11 +11,8 @@ export interface DeviceEvent {
 
 /** One account's devices inside one exclusive transaction. */
 export interface AccountDevices {
-  /** The live device with this identity key (canonical hex). */
-  findLive(publicKey: string): Promise<Device | undefined>;
-  /** The live device with this identity key, otherwise the one last removed. */
-  find(publicKey: string): Promise<Device | undefined>;
-  countLive(): Promise<number>;
+  /** The device last removed with this identity key (canonical hex). */
+  findRemoved(publicKey: string): Promise<Device | undefined>;
   listLive(): Promise<Device[]>;
   /** False where the id is taken, on any account. */
   insert(device: Device): Promise<boolean>;

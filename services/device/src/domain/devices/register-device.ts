@@ -43,12 +43,14 @@ export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptio
     const registered = { type: "device-registered", device, occurredAt: now, requestId: command.requestId } as const;
     if (await store.insertFirst(registered)) return device;
     return store.withAccount(command.accountId, async (devices) => {
-      const present = await devices.find(command.publicKey.publicKey);
+      const live = await devices.listLive();
+      const key = command.publicKey.publicKey;
+      const present = live.find(({ publicKey }) => publicKey.publicKey === key) ?? (await devices.findRemoved(key));
       if (present) {
         if (!samePublicKey(present.publicKey, command.publicKey)) throw new AppError("DeviceConflict");
         return present;
       }
-      if ((await devices.countLive()) >= maxDevices) throw new AppError("TooManyDevices");
+      if (live.length >= maxDevices) throw new AppError("TooManyDevices");
       if (!(await devices.insert(device))) throw new AppError("DeviceConflict");
       await devices.publish(registered);
       return device;

@@ -38,19 +38,23 @@ export const YOUNG_DEVICE_MS = 24 * 60 * 60 * 1000;
 export function removeDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: RemoveDevice): Promise<Device> =>
     store.withAccount(command.session.accountId, async (devices) => {
-      const device = await devices.find(command.publicKey);
-      if (!device) throw new AppError("DeviceNotFound");
-      if (device.removedAt) return device;
+      const live = await devices.listLive();
+      const device = live.find(({ publicKey }) => publicKey.publicKey === command.publicKey);
+      if (!device) {
+        const removed = await devices.findRemoved(command.publicKey);
+        if (!removed) throw new AppError("DeviceNotFound");
+        return removed;
+      }
 
       const now = clock.now();
-      const caller = await devices.findLive(command.session.deviceKey.publicKey);
-      if (!caller || !samePublicKey(caller.publicKey, command.session.deviceKey)) throw new AppError("SessionEnded");
+      const caller = live.find(({ publicKey }) => samePublicKey(publicKey, command.session.deviceKey));
+      if (!caller) throw new AppError("SessionEnded");
       const isYoung = now.getTime() - caller.createdAt.getTime() < YOUNG_DEVICE_MS;
       if (isYoung && device.createdAt < caller.createdAt) throw new AppError("DeviceTooYoung");
       if (device.id === caller.id) {
         if (!command.access) throw new AppError("Unavailable");
-        const live = (await devices.listLive()).map(({ publicKey }) => publicKey);
-        if (isLastDevice(device.publicKey, live, command.access)) throw new AppError("LastDevice");
+        const keys = live.map(({ publicKey }) => publicKey);
+        if (isLastDevice(device.publicKey, keys, command.access)) throw new AppError("LastDevice");
       }
 
       const removed: Device = { ...device, removedAt: now };

@@ -21,8 +21,8 @@ export interface RetireDevice {
 export function retireDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return ({ accountId, deviceKey, revokedAt, requestId }: RetireDevice): Promise<void> =>
     store.withAccount(accountId, async (devices) => {
-      const device = await devices.findLive(deviceKey.publicKey);
-      if (!device || !samePublicKey(device.publicKey, deviceKey) || device.createdAt > revokedAt) return;
+      const device = (await devices.listLive()).find(({ publicKey }) => samePublicKey(publicKey, deviceKey));
+      if (!device || device.createdAt > revokedAt) return;
       const removedAt = clock.now();
       const removed = { ...device, removedAt };
       await devices.update(removed);

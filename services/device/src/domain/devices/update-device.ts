@@ -31,7 +31,8 @@ const differs = (device: Device, changes: DeviceChanges): boolean =>
 export function updateDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: UpdateDevice): Promise<Device> =>
     store.withAccount(command.session.accountId, async (devices) => {
-      const device = await devices.findLive(command.publicKey);
+      const live = await devices.listLive();
+      const device = live.find(({ publicKey }) => publicKey.publicKey === command.publicKey);
       if (!device) throw new AppError("DeviceNotFound");
       if (command.id !== undefined && command.id.toLowerCase() !== device.id)
         throw invalidField("/id", "is not the device's own");
