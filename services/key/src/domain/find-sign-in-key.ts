@@ -20,9 +20,7 @@ export function findSignInKey({ store }: { store: KeyStore }) {
     const found = (await store.findByKey(query.accountId, query.chainName, query.publicKey)).filter(
       (registration) => isActive(registration) && SIGN_IN_ORIGINS.includes(registration.origin),
     );
-    const registration =
-      found.find(({ accountKey }) => samePublicKey(accountKey, query.publicKey)) ??
-      found.findLast(({ deviceKey }) => samePublicKey(deviceKey, query.publicKey));
+    const registration = found.find(({ accountKey }) => samePublicKey(accountKey, query.publicKey)) ?? found.at(-1);
     if (!registration) throw new AppError("PleaseRegisterKey");
     return registration;
   };

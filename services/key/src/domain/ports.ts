@@ -26,14 +26,8 @@ export interface AccountLeft {
 
 /** One account's keys inside one exclusive transaction. */
 export interface AccountKeys {
-  /** The active registration of this account key (canonical hex). */
-  findActive(chainName: string, accountKey: string): Promise<Registration | undefined>;
-  /** The registration at an index of the chain's account, active or revoked. */
-  findAtIndex(chainName: string, keyIndex: number): Promise<Registration | undefined>;
   /** All registrations of the account, revoked ones too, oldest first. */
   all(): Promise<Registration[]>;
-  /** Counts the registered active user keys on a chain. */
-  countActive(chainName: string): Promise<number>;
   insert(registration: Registration): Promise<void>;
   /** Writes all columns of the registration with this id. */
   update(registration: Registration): Promise<void>;

@@ -70,4 +70,15 @@ describe("registerKey", () => {
     await expect(register({ ...command, chainName: "flow-testnet" })).resolves.toBeDefined();
     await expect(register(someKey())).resolves.toBeDefined();
   });
+
+  it("counts active user keys that a person registered", async () => {
+    const { store, register } = setUp(2);
+    const { accountId } = await register(someKey());
+    for (const other of [{ revokedAt: new Date() }, { kind: "recovery" as const }, { origin: "chain" as const }]) {
+      const { id } = await register(someKey({ accountId, keyIndex: store.registrations.length + 1 }));
+      Object.assign(store.registrations.find((each) => each.id === id)!, other);
+    }
+    await expect(register(someKey({ accountId, keyIndex: 5 }))).resolves.toBeDefined();
+    await expect(register(someKey({ accountId, keyIndex: 6 }))).rejects.toMatchObject({ reason: "TooManyKeys" });
+  });
 });

@@ -41,7 +41,9 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
     const registered = { type: "key-registered", registration, occurredAt: now, requestId } as const;
     if (command.origin === "sign-up" && (await store.insertFirst(registered))) return registration;
     return store.withAccount(command.accountId, async (keys) => {
-      let active = await keys.findActive(command.chainName, command.accountKey.publicKey);
+      const ofChain = (await keys.all()).filter(({ chainName }) => chainName === command.chainName);
+      const live = ofChain.filter(({ revokedAt }) => revokedAt === null);
+      let active = live.find(({ accountKey }) => accountKey.publicKey === command.accountKey.publicKey);
       if (active && active.pendingUntil !== null) {
         // It was reported as a recovery key and is enrolled as a user key: the report does not count.
         await keys.remove(active.id);
@@ -56,12 +58,13 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
         return enrolled;
       }
 
-      const atIndex = await keys.findAtIndex(command.chainName, command.keyIndex);
+      const atIndex = ofChain.find(({ keyIndex }) => keyIndex === command.keyIndex);
       if (atIndex && samePublicKey(atIndex.accountKey, command.accountKey)) return atIndex;
       if (active || atIndex)
         throw invalidField(atIndex ? "/keyIndex" : "/accountKey/algorithm", "belongs to another key");
       // Of this chain, as the account service counts before it puts a key on chain.
-      if ((await keys.countActive(command.chainName)) >= maxUserKeys) throw new AppError("TooManyKeys");
+      const userKeys = live.filter(({ kind, origin }) => kind === "user" && origin !== "chain");
+      if (userKeys.length >= maxUserKeys) throw new AppError("TooManyKeys");
       await keys.insert(registration);
       await keys.publish(registered);
       return registration;

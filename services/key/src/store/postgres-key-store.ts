@@ -39,14 +39,6 @@ const toRow = ({ app, accountKey, deviceKey, ...rest }: Registration): Row => ({
 
 function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKeys {
   return {
-    async findActive(chainName, accountKey) {
-      const row = await tx.registration.findFirst({ where: { accountId, chainName, accountKey, revokedAt: null } });
-      return row ? toRegistration(row) : undefined;
-    },
-    async findAtIndex(chainName, keyIndex) {
-      const row = await tx.registration.findFirst({ where: { accountId, chainName, keyIndex } });
-      return row ? toRegistration(row) : undefined;
-    },
     async all() {
       const rows = await tx.registration.findMany({
         where: { accountId },
@@ -54,10 +46,6 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
       });
       return rows.map(toRegistration);
     },
-    countActive: (chainName) =>
-      tx.registration.count({
-        where: { accountId, chainName, revokedAt: null, kind: "user", origin: { not: "chain" } },
-      }),
     async insert(registration) {
       await tx.registration.create({ data: toRow(registration) });
     },

@@ -25,15 +25,7 @@ export function memoryKeyStore(): MemoryKeyStore {
     },
     withAccount: (accountId, work) =>
       work({
-        findActive: async (chainName, key) =>
-          active(accountId).find((found) => found.chainName === chainName && found.accountKey.publicKey === key),
-        findAtIndex: async (chainName, keyIndex) =>
-          ofAccount(accountId).find((found) => found.chainName === chainName && found.keyIndex === keyIndex),
         all: async () => ofAccount(accountId).map((each) => ({ ...each })),
-        countActive: async (chain) =>
-          active(accountId).filter(
-            ({ chainName, kind, origin }) => chainName === chain && kind === "user" && origin !== "chain",
-          ).length,
         insert: async (registration) => void registrations.push(registration),
         update: async (registration) => {
           registrations[registrations.findIndex(({ id }) => id === registration.id)] = registration;
