@@ -11,7 +11,6 @@ export { groupUses } from "./group-uses.ts";
 export { lockAccount, withAccountLock } from "./lock-account.ts";
 export type { PoolOptions } from "./pool.ts";
 export { openPostgres, type Postgres, type Queries, queriesIn } from "./postgres.ts";
-export { createPrismaAdapter } from "./prisma-adapter.ts";
 export { createRecentReads, type RecentReads } from "./recent-reads.ts";
 export { createShardBatcher } from "./shards.ts";
 export { type Statement, sql, sqlFile } from "./statement.ts";

@@ -1,6 +1,5 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
-import { createPool, type PoolOptions } from "./pool.ts";
 
 /** Statements beyond this number are parsed each time: lists of varying length produce unlimited texts. */
 const MAX_STATEMENTS = 300;
@@ -22,21 +21,9 @@ function createStatementNames() {
   };
 }
 
-/** Returns an adapter for `new PrismaClient({ adapter })` that uses a pool and does not close it. */
+/**
+ * Returns an adapter for `new PrismaClient({ adapter })` that uses a pool and does not close it. Statements
+ * are prepared: a connection pooler before Postgres must keep the prepared statements of its sessions apart.
+ */
 export const adapterOn = (pool: pg.Pool): PrismaPg =>
   new PrismaPg(pool, { statementNameGenerator: createStatementNames() });
-
-/**
- * Creates the adapter for `new PrismaClient({ adapter })` with a pool of its own, which the client's
- * `$disconnect` closes. Statements are prepared: a connection pooler before Postgres must keep the prepared
- * statements of its sessions apart.
- */
-export const createPrismaAdapter = (
-  databaseUrl: string,
-  connections?: number,
-  timeouts?: PoolOptions["timeouts"],
-): PrismaPg =>
-  new PrismaPg(createPool(databaseUrl, { ...(connections && { connections }), ...(timeouts && { timeouts }) }), {
-    statementNameGenerator: createStatementNames(),
-    disposeExternalPool: true,
-  });

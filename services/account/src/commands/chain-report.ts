@@ -1,6 +1,6 @@
 import { systemClock } from "@countersign/core";
 import { type AccessApi, createAccessApi, keyRoleOf } from "@countersign/flow";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres } from "@countersign/postgres";
 import { command, readSince, UsageError, writeJsonLines } from "@countersign/runtime";
 import { createFlowChain } from "../chain/flow.ts";
 import { loadConfig } from "../config.ts";
@@ -30,7 +30,8 @@ export const chainReport = command({
     const since = readSince(this.usage, values.since);
     const config = loadConfig(env);
     const { signal } = new AbortController();
-    const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl.current(), 1) });
+    const { adapter, close } = openPostgres(config.secrets.databaseUrl, { connections: 1 });
+    const prisma = new PrismaClient({ adapter });
     const lines: object[] = [];
     try {
       const chains = new Map<string, Chain>();
@@ -79,7 +80,7 @@ export const chainReport = command({
       }
       if (unread.length > 0) throw new Error(`keys were not read, see --without: ${unread.join("; ")}`);
     } finally {
-      await prisma.$disconnect();
+      await close();
     }
     await writeJsonLines(out, lines);
     print(`${lines.length} lines in ${out}, read at ${systemClock.now().toISOString()}`);

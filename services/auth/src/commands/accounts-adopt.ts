@@ -1,5 +1,5 @@
 import { isUuid, uuidv7 } from "@countersign/core";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres } from "@countersign/postgres";
 import { command, foundLine, loadEnv, readJsonLines, UsageError } from "@countersign/runtime";
 import { z } from "zod";
 import type { DeviceAttributes } from "../domain/user-key.ts";
@@ -34,7 +34,8 @@ export const accountsAdopt = command({
     const found = readJsonLines(accounts, foundLine).filter((each) => each.accountId === accountId);
     if (found.length === 0) throw new Error(`${accounts} has no account ${accountId}`);
     const { AUTH_DATABASE_URL } = loadEnv(z.object({ AUTH_DATABASE_URL: z.string() }), env);
-    const prisma = new PrismaClient({ adapter: createPrismaAdapter(AUTH_DATABASE_URL, 1) });
+    const { adapter, close } = openPostgres(AUTH_DATABASE_URL, { connections: 1 });
+    const prisma = new PrismaClient({ adapter });
     const now = new Date();
     try {
       const known = await prisma.identity.findFirst({ where: { OR: [{ accountId }, { issuer, subject }] } });
@@ -58,7 +59,7 @@ export const accountsAdopt = command({
       print(`${accountId} belongs to ${subject} at ${issuer}; its key and device are registered at once`);
       return 0;
     } finally {
-      await prisma.$disconnect();
+      await close();
     }
   },
 });

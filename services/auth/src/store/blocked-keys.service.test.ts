@@ -1,6 +1,6 @@
 import { BLOCK_SENT_MS, uuidv4 } from "@countersign/core";
 import { createEarlierDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter, sql } from "@countersign/postgres";
+import { openPostgres, sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../domain/sessions/session.ts";
 import { app, clock, eventsOf, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
@@ -176,7 +176,8 @@ it.each([10, 30])("a key-revoked %i minutes late outlives the tokens issued unti
 
 it("keys that were blocked in the token state for ever are in their table after the migration", async () => {
   const database = await createEarlierDatabase("auth", "blocked_key");
-  const earlier = new PrismaClient({ adapter: createPrismaAdapter(database.url, 2) });
+  const { adapter, close } = openPostgres(database.url, { connections: 2 });
+  const earlier = new PrismaClient({ adapter });
   try {
     const { accountId, deviceKey } = someSession();
     const [forGood, forAWhile] = [deviceKey, someSession().deviceKey];
@@ -207,7 +208,7 @@ it("keys that were blocked in the token state for ever are in their table after 
     const ended = await earlier.session.findMany({ where: { endedAt: { not: null } } });
     expect(ended.map(({ id, endedCause }) => [id, endedCause])).toEqual([[ids[0], "device-removed"]]);
   } finally {
-    await earlier.$disconnect();
+    await close();
     await database.drop();
   }
 });

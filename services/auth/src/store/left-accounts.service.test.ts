@@ -1,6 +1,6 @@
 import { BLOCK_SENT_MS, uuidv7 } from "@countersign/core";
 import { createEarlierDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres } from "@countersign/postgres";
 import { expect, it } from "vitest";
 import { clock, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
@@ -64,7 +64,8 @@ it("an alert about an account that has left is in the token state no longer than
 
 it("sessions of accounts that had left end with the migration, and so do their entries", async () => {
   const database = await createEarlierDatabase("auth", "token_state_buckets");
-  const earlier = new PrismaClient({ adapter: createPrismaAdapter(database.url, 2) });
+  const { adapter, close } = openPostgres(database.url, { connections: 2 });
+  const earlier = new PrismaClient({ adapter });
   try {
     const [gone, frozen] = [someSession(), someSession()];
     for (const { accountId } of [gone, frozen])
@@ -88,7 +89,7 @@ it("sessions of accounts that had left end with the migration, and so do their e
     expect(entries.map(({ bucket }) => bucket)).toEqual(entries.map(expected));
     expect(await earlier.tokenStateHead.count()).toBe(256);
   } finally {
-    await earlier.$disconnect();
+    await close();
     await database.drop();
   }
 });

@@ -76,9 +76,8 @@ export function postgresChallengeStore(postgres: Postgres, waiting = postgres): 
   );
 
   return {
-    insert: (challenge) => insert(challenge),
-
-    find: (data) => find(data),
+    insert,
+    find,
 
     async countWrongAnswer(data) {
       const counted = await postgres.execute(sql`

@@ -1,7 +1,7 @@
 import { toAppError } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { startDatabaseProxy, type TcpProxy } from "@countersign/local-stack/testing/tcp-proxy.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { PrismaClient } from "./generated/client.ts";
 
@@ -9,18 +9,20 @@ import { PrismaClient } from "./generated/client.ts";
 let database: TestDatabase;
 let proxy: TcpProxy;
 let url: string;
+let postgres: Postgres;
 let prisma: PrismaClient;
 const queryMs = 1_500;
 
 beforeAll(async () => {
   database = await createTestDatabase("auth");
   ({ proxy, url } = await startDatabaseProxy(database.url));
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(url, 1, { connectMs: 1_000, queryMs }) });
+  postgres = openPostgres(url, { connections: 1, timeouts: { connectMs: 1_000, queryMs } });
+  prisma = new PrismaClient({ adapter: postgres.adapter });
 });
 afterEach(() => proxy.pass());
 afterAll(async () => {
   await proxy.close();
-  await prisma.$disconnect();
+  await postgres.close();
   await database.drop();
 });
 

@@ -1,6 +1,6 @@
 import { uuidv7 } from "@countersign/core";
 import { createEarlierDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { EXPORT_FORMAT } from "../audit/export-lines.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256 } from "../audit/record.ts";
@@ -24,13 +24,15 @@ const entries = (count: number): AuditEntry[] =>
   );
 
 let database: Awaited<ReturnType<typeof createEarlierDatabase>>;
+let postgres: Postgres;
 let prisma: PrismaClient;
 beforeEach(async () => {
   database = await createEarlierDatabase("signer", "audit_batch");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 3) });
+  postgres = openPostgres(database.url, { connections: 3 });
+  prisma = new PrismaClient({ adapter: postgres.adapter });
 });
 afterEach(async () => {
-  await prisma.$disconnect();
+  await postgres.close();
   await database.drop();
 });
 
