@@ -11,7 +11,7 @@ it("shows keys that are as new as their height, also where the next node lags be
   ]);
   const nodeAt = (latest: bigint) => ({
     chainName,
-    latestBlock: async () => ({ height: latest }),
+    latestBlock: async () => ({ id: "", height: latest }),
     accountKeys: async (_address: string, _signal: AbortSignal, height = latest) => {
       if (height > latest) throw new Error("no such block");
       return blocks.get(height)!;
@@ -30,7 +30,7 @@ it("shows keys that are as new as their height, also where the next node lags be
 
 it("reads one chain alone, so that another one may be away", async () => {
   const away = { chainName: "flow-away", latestBlock: () => Promise.reject(new Error("away")), accountKeys: never };
-  const here = { chainName, latestBlock: async () => ({ height: 9n }), accountKeys: async () => [] };
+  const here = { chainName, latestBlock: async () => ({ id: "", height: 9n }), accountKeys: async () => [] };
   const [known] = (await accounts.find()).account.addresses;
   const account = { ...(await accounts.find()).account, addresses: [{ ...known!, chainName: "flow-away" }, known!] };
   const chains = new Map([away, here].map((each) => [each.chainName, each]));

@@ -1,13 +1,9 @@
-import type { AccountKey } from "../key-additions/key-addition.ts";
+import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 import { cadenceAddressesOf } from "./account-on-chain.ts";
 
 /** The chain, as far as reading an account's keys needs it. */
-export interface AccountKeysChain {
-  readonly chainName: string;
-  latestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
-  accountKeys(address: string, signal: AbortSignal, height?: bigint): Promise<readonly AccountKey[]>;
-}
+export type AccountKeysChain = Pick<KeyAdditionChain, "chainName" | "latestBlock" | "accountKeys">;
 
 /** An account's keys on one chain, as of the block at `height`. */
 export interface ChainKeys {

@@ -44,8 +44,8 @@ export const rotateServerKey = (options: RotateServerKeyOptions) => {
     try {
       return await rotate(command, call, signal);
     } catch (error) {
-      // A concurrent call may have rotated with the same message: the signer no longer knows the old key
-      // then.
+      // An earlier call, or a concurrent one, may have rotated with the same message: the signer no longer
+      // knows the old key then.
       const theirs = ifOf(command.message, await options.rotations.newest(command.accountId, command.chainName));
       if (theirs) return theirs;
       throw error;
@@ -66,10 +66,7 @@ const rotateOnce =
     const chain = chainNamed(chains, chainName);
     const address = await cadenceAddressOf(accounts, accountId, chainName);
     const { referenceBlockId } = decodePayload(message, isRotation, "not a rotation of a server key");
-    const before = await rotations.newest(accountId, chainName);
-    const same = ifOf(message, before);
-    if (same) return same;
-    if (before?.state === "submitted")
+    if ((await rotations.newest(accountId, chainName))?.state === "submitted")
       throw new AppError("MessageRenewed", { detail: "another rotation is under way" });
 
     const wanted = wantedRotation(await signer.serverKeys(accountId, chainName));
