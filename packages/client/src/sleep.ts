@@ -1,13 +1,5 @@
+import { sleepUnlessAborted } from "@countersign/flow";
+
 /** Resolves after a time, or as soon as the signal aborts. */
-export function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal?.addEventListener("abort", done, { once: true });
-    if (signal?.aborted) done();
-  });
-}
+export const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
+  sleepUnlessAborted(milliseconds, signal).catch(() => undefined);
