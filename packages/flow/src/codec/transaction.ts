@@ -50,15 +50,18 @@ export interface FlowTransaction extends TransactionPayload {
   readonly envelopeSignatures: readonly TransactionSignature[];
 }
 
+/** Returns a domain tag of Flow: its text in 32 bytes, with zeros at the end. */
+export function domainTag(text: string): Uint8Array {
+  const tag = new Uint8Array(32);
+  tag.set(new TextEncoder().encode(text));
+  return tag;
+}
+
 /**
  * The 32 bytes before every signed transaction: "FLOW-V0.0-transaction", right-padded with zeros.
  * @example new TextDecoder().decode(TRANSACTION_TAG).startsWith("FLOW-V0.0-transaction"); // => true
  */
-export const TRANSACTION_TAG: Uint8Array = (() => {
-  const tag = new Uint8Array(32);
-  tag.set(new TextEncoder().encode("FLOW-V0.0-transaction"));
-  return tag;
-})();
+export const TRANSACTION_TAG: Uint8Array = domainTag("FLOW-V0.0-transaction");
 
 const utf8 = new TextEncoder();
 

@@ -1,13 +1,7 @@
 import { bytesToHex, decodeUtf8, hexToBytes } from "@countersign/keys";
 import { InvalidMessageError } from "./decode-message.ts";
 import { concatBytes, decodeRlp, encodeRlp, RlpError, type RlpItem } from "./rlp.ts";
-
-/** Returns a domain tag of Flow: its text in 32 bytes, with zeros at the end. */
-function domainTag(text: string): Uint8Array {
-  const tag = new Uint8Array(32);
-  tag.set(new TextEncoder().encode(text));
-  return tag;
-}
+import { domainTag } from "./transaction.ts";
 
 /**
  * The 32 bytes before a signed user message. No transaction and no challenge begins with them.
