@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
 import { AppError } from "@countersign/core";
-import { publicKeyOf, signMessage } from "@countersign/keys/node";
+import { privateKeyOf, publicKeyOf, signMessage } from "@countersign/keys/node";
 import { LRUCache } from "lru-cache";
 import { type KeystoreContent, KeystoreError, keyVersions, serverRoots } from "./keystore-file.ts";
-import { deriveServerScalar, p256PrivateKey } from "./private-keys.ts";
+import { deriveServerScalar } from "./private-keys.ts";
 import type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";
 
 const MAX_CACHED_KEYS = 10_000;
@@ -35,16 +35,16 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
     if (!root) throw new KeystoreError(`the keystore has no root secret of server keys of version ${version}`);
     return Buffer.from(root.secret, "hex");
   };
-  const scalarOf = (key: KeyReference | AuditKeyReference): Buffer =>
+  const scalarOf = (key: KeyReference | AuditKeyReference): string =>
     key.role === "server"
-      ? deriveServerScalar(rootOf(key.version), key.chainName, key.accountId, key.version)
-      : Buffer.from(stored(key).scalar, "hex");
+      ? deriveServerScalar(rootOf(key.version), key.chainName, key.accountId, key.version).toString("hex")
+      : stored(key).scalar;
 
   const keyOf = (key: KeyReference | AuditKeyReference): KeyObject => {
     const id = JSON.stringify(key);
     const known = cache.get(id);
     if (known) return known;
-    const found = p256PrivateKey(scalarOf(key));
+    const found = privateKeyOf(scalarOf(key));
     cache.set(id, found);
     return found;
   };
