@@ -7,7 +7,7 @@ import {
   type TransactionDescription,
   type UserMessageDescription,
 } from "@countersign/client";
-import { type AccessApi, createAccessApi, readUserMessage, userMessage } from "@countersign/flow";
+import { type AccessApi, activeKey, createAccessApi, readUserMessage, userMessage } from "@countersign/flow";
 import { hexToBytes } from "@countersign/keys";
 
 /** The request of FCL to sign a message. */
@@ -130,9 +130,7 @@ export function fclWallet({ client, network, confirm, accessApi }: FclWalletOpti
     if (!found) throw new Error(`the account has no address on ${chainName} yet`);
     const keys = await access.accountKeys(plain(found.address));
     const own = keys.find(({ revoked, publicKey }) => !revoked && publicKey === client.deviceKey.publicKey);
-    const server = keys.find(({ revoked, weight, hashAlgorithm }) => {
-      return !revoked && weight === 999 && hashAlgorithm === "SHA3_256";
-    });
+    const server = activeKey(keys, "server");
     if (!own || !server) throw new Error(`this device's key is not on the account ${found.address}`);
     return { address: found.address, keyId: own.index, serverKeyId: server.index };
   }
