@@ -28,22 +28,12 @@ export const bindAddress =
     if (binding.address === paymaster.address || binding.address === creator.address) {
       throw refusal("BindingConflict", "the address is the paymaster's or the creator's");
     }
-    if (!(await signedCreations.has(binding, binding.serverKeyVersion))) {
-      // Repeated after a lost answer, for an account that was bound before creations were recorded.
-      const bound = (await bindings.find(binding.accountId)).find(({ chainName }) => chainName === binding.chainName);
-      if (bound && isSame(binding, asCreated(bound))) return;
+    if (!(await signedCreations.has(binding, binding.serverKeyVersion)))
       throw refusal("BindingConflict", "no creation with this version of the server key was signed");
-    }
     const present = await bindings.insert(binding, { now: clock.now(), requestId });
     if (!present || !isSame(binding, present))
       throw refusal("BindingConflict", "account or address is bound already, with other values");
   };
-
-/**
- * Returns the binding as the creation made it: an account that was rotated since is still the same binding.
- */
-const asCreated = ({ retired: [first] = [], ...now }: Binding): Binding =>
-  first ? { ...now, serverKeyIndex: first.index, serverKeyVersion: first.version } : now;
 
 const isSame = (one: Binding, other: Binding): boolean =>
   one.address === other.address &&

@@ -159,9 +159,10 @@ describe("bindings", () => {
     expect(found[0]).not.toHaveProperty("retired");
   });
 
-  it("that exist already are accepted again without a signed creation: an earlier signer recorded none", async () => {
+  it("that exist already are accepted again, as they were bound", async () => {
     const binding = someBinding();
     const bindings = postgresBindingStore(postgres);
+    await creationSigned(chainName, [binding.accountId], binding.serverKeyVersion);
     await bindings.insert(binding, { now: clock.now(), requestId: "" });
     const command = bindAddress({ bindings, signedCreations: signedCreations(), clock, chain: () => policy });
     await command(binding, "");
