@@ -32,9 +32,8 @@ export const signPaymaster = (ports: SignPaymasterPorts) => {
   return (command: SignCommand): Promise<SignedMessage> =>
     decide("paymaster", command.message, requesterOf(command), async (message, context) => {
       const { policy } = context;
-      const { token, caller, chainName } = command;
+      const { token, caller } = command;
       checkBackend(caller, token);
-      if (chainName !== "") ports.chain(chainName);
       evaluate(ENVELOPE_RULES, { message, paymasters });
       const facts = await loadFacts(ports, command, message, policy);
       evaluate(PAYMASTER_RULES, facts);
