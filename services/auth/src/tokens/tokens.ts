@@ -160,7 +160,7 @@ export function createTokens({ keys, identityKeys, issuer, clock }: TokensOption
           : undefined;
       } catch (error) {
         // jose checks the signature and every other claim before it looks at `exp`.
-        if (error instanceof errors.JWTExpired && error.claim === "exp") return "expired";
+        if (error instanceof errors.JWTExpired) return "expired";
         return looksLikeAccessToken(token) ? "access-token" : undefined;
       }
     },
