@@ -22,7 +22,7 @@ import { PrismaClient as KeyPrisma } from "../../services/key/src/store/generate
 import { postgresKeyStore } from "../../services/key/src/store/postgres-key-store.ts";
 import { deleteExpiredRows as deleteOfSigner } from "../../services/signer/src/store/delete-expired-rows.ts";
 import { PrismaClient as SignerPrisma } from "../../services/signer/src/store/generated/client.ts";
-import { commonBudgetUse } from "../../services/signer/src/store/prisma-budget-usage.ts";
+import { commonBudgetUse } from "../../services/signer/src/store/postgres-budget-usage.ts";
 import { prismaSettlementStore } from "../../services/signer/src/store/prisma-settlement-store.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -112,7 +112,7 @@ export function createYearJobs(databases: Databases, clock: Clock, note: (ms: nu
     },
     "account: server key rotations": () => rotations.open(CHAIN, 50),
     "signer: housekeeping": () => deleteOfSigner(postgres.signer)(clock.now()),
-    "signer: budget metrics": () => commonBudgetUse(prisma.signer, clock.now()),
+    "signer: budget metrics": () => commonBudgetUse(postgres.signer, clock.now()),
     "signer: budget settlement": async () => {
       const { mark } = await settlements.begin(CHAIN);
       await settlements.see(CHAIN, mark, 1n);

@@ -10,7 +10,9 @@ it("exports the use of each budget beside its limit, and which scopes were refus
   const started = startBudgetMetrics({
     metrics,
     logger: createLogger({ name: "test", level: "silent" }),
-    use: async () => [{ chainName: "c", windowId: window!.id, count: 2, computation: 7, fees: 50_000_000 }],
+    use: async () => [
+      { chainName: "c", windowId: window!.id, endsAt: window!.endsAt, count: 2, computation: 7, fees: 50_000_000 },
+    ],
     rulesOf: () => rules,
   });
   started.onBudgetExceeded(window!);

@@ -16,6 +16,7 @@ export interface BudgetUse {
   readonly chainName: string;
   /** See BudgetWindow. */
   readonly windowId: string;
+  readonly endsAt: Date;
   readonly count: number;
   readonly computation: number;
   /** In 10⁻⁸ FLOW. */

@@ -1,7 +1,9 @@
 import { type AccountTable, accountReadings, type Term } from "@countersign/admin-actions";
 import type { Clock } from "@countersign/core";
-import { type Postgres, type Statement, sql } from "@countersign/postgres";
+import { type Postgres, type Queries, type Statement, sql } from "@countersign/postgres";
 import { readWindowId } from "../budget/budget.ts";
+import { UNITS_PER_FLOW } from "../budget/budget-rules.ts";
+import { commonBudgetUse } from "./postgres-budget-usage.ts";
 
 /** Tables with rows about accounts, as administrators see them; docs/privacy.md says why each is kept. */
 const ACCOUNT_TABLES: readonly AccountTable[] = [
@@ -67,20 +69,14 @@ const refusals = (postgres: Postgres, clock: Clock) => (limit: number) =>
       WHERE batch_time > ${since}::timestamptz AND verdict <> 'signed' ORDER BY time DESC LIMIT ${limit}::int`,
   );
 
-/** The budgets of service, apps and backends in their windows; see commonBudgetUse. */
-const budgets = (postgres: Postgres, clock: Clock) => async (limit: number) => {
-  const rows = await postgres.query<{ chain_name: string; budget: string; count: bigint; fees: bigint; ends_at: Date }>(
-    sql`SELECT chain_name, budget, count, fees, ends_at FROM budget_usage
-      WHERE ends_at > ${clock.now()}::timestamptz AND budget NOT LIKE 'account/%' AND budget NOT LIKE 'open/%'
-      ORDER BY ends_at LIMIT ${limit}::int`,
-  );
-  return rows.map(({ budget, fees, ...row }) => ({
-    scope: readWindowId(budget).scope,
-    whose: readWindowId(budget).whose,
-    window_seconds: readWindowId(budget).windowSeconds,
-    ...row,
-    fees_flow: (Number(fees) / 1e8).toFixed(8),
-  }));
+/** The budgets of service, apps and backends in their windows. */
+const budgets = (queries: Queries, clock: Clock) => async () => {
+  const used = await commonBudgetUse(queries, clock.now());
+  return used.map(({ chainName, windowId, endsAt, count, fees }) => {
+    const { scope, whose, windowSeconds } = readWindowId(windowId);
+    const window = { scope, whose, window_seconds: windowSeconds, chain_name: chainName };
+    return { ...window, count, ends_at: endsAt, fees_flow: (fees / UNITS_PER_FLOW).toFixed(8) };
+  });
 };
 
 /** Finds and describes accounts in the signer's database. */

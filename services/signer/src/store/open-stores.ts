@@ -7,9 +7,9 @@ import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAuditStore } from "./postgres-audit-store.ts";
 import { postgresBindingStore } from "./postgres-binding-store.ts";
+import { commonBudgetUse } from "./postgres-budget-usage.ts";
 import { postgresSignedCreations } from "./postgres-signed-creations.ts";
 import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
-import { commonBudgetUse } from "./prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./prisma-checkpoint-store.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";
 import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
@@ -46,7 +46,7 @@ export async function openStores(runtime: ServiceRuntime, chains: { keys(): Iter
     reservations: asPort("reservations", prismaSettlementStore(prisma), {
       settle: (_chain, executed) => (executed.length > 0 ? "paid" : ""),
     }),
-    budgetUse: () => commonBudgetUse(prisma, clock.now()),
+    budgetUse: () => commonBudgetUse(postgres, clock.now()),
     auditRecords: postgresAuditStore(runtime.statements("record", 2)),
     administration: {
       actions: createActionLog(administration.postgres, clock),

@@ -8,7 +8,7 @@ import { auditEntry } from "../testing/audit-fixture.ts";
 import { clock, databases, FEES, newLog, replicas } from "../testing/store-fixture.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import type { PrismaClient } from "./generated/client.ts";
-import { commonBudgetUse } from "./prisma-budget-usage.ts";
+import { commonBudgetUse } from "./postgres-budget-usage.ts";
 import { prismaSettlementStore } from "./prisma-settlement-store.ts";
 
 const EXPIRED = REFERENCE_EXPIRY_BLOCKS + NODE_LAG_BLOCKS;
@@ -373,7 +373,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     await report({ executed: [2] });
     await forget();
     expect(await openFees()).toBeNull();
-    const use = await commonBudgetUse(replicas[0], new Date(0));
+    const use = await commonBudgetUse(databases[0], new Date(0));
     expect(use.every(({ windowId }) => windowId.startsWith("service/"))).toBe(true);
   });
 });
