@@ -1,3 +1,4 @@
+import type { Queries } from "@countersign/postgres";
 import { type CallContext, parseRequest } from "@countersign/rpc";
 import { z } from "zod";
 import type { ActionLog } from "./action-log.ts";
@@ -38,6 +39,17 @@ export async function* comparePage(
 
 /** Returns ids of accounts after one, or the first ones, in their order. */
 export type AccountsAfter = (after: string, limit: number) => Promise<string[]>;
+
+/** Reads the ids in a column of a table; both names are ours. */
+export const accountsAfter =
+  (queries: Queries, table: string, column: string): AccountsAfter =>
+  async (after, limit) => {
+    const text = `
+      SELECT DISTINCT "${column}" AS id FROM "${table}"
+      WHERE $1::text = '' OR "${column}" > NULLIF($1::text, '')::uuid ORDER BY id LIMIT $2::int`;
+    const rows = await queries.query<{ id: string }>({ name: `ids of ${table}`, text, values: [after, limit] });
+    return rows.map(({ id }) => id);
+  };
 
 /** Handles a service's part of `drift`: compares one account, or a page of all, with the chain. */
 export const driftHandler = (

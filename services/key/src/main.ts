@@ -1,4 +1,4 @@
-import { adminHandlers, createActionLog, onPersonErased } from "@countersign/admin-actions";
+import { accountsAfter, adminHandlers, createActionLog, onPersonErased } from "@countersign/admin-actions";
 import { asPort, uuidv7 } from "@countersign/core";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AdminService } from "@countersign/proto/admin/v1/admin.ts";
@@ -14,7 +14,7 @@ import { followChain } from "./domain/follow-chain.ts";
 import { repairOnRead } from "./jobs/repair-on-read.ts";
 import { keyAdminHandlers } from "./rpc/admin.ts";
 import { keysHandlers } from "./rpc/keys.ts";
-import { accountsAfter, erasePerson, keyReadings } from "./store/account-readings.ts";
+import { erasePerson, keyReadings } from "./store/account-readings.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { postgresKeyStore } from "./store/postgres-key-store.ts";
 import { onAccountKeysChanged } from "./subscribers/account-keys-changed.ts";
@@ -54,7 +54,7 @@ async function start(service: ServiceProcess) {
 
   const { maxUserKeys } = config;
   const actions = createActionLog(postgres, clock);
-  const comparing = { store, chain, actions, accountsAfter: accountsAfter(postgres) };
+  const comparing = { store, chain, actions, accountsAfter: accountsAfter(postgres, "registration", "account_id") };
   const server = runtime
     .server({ tokenState, deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 } })
     .add(AdminService, adminHandlers({ actions, readings: keyReadings(postgres) }))

@@ -27,15 +27,6 @@ const finderOf = (chains: { keys(): Iterable<string> }) => (term: Term) => {
 export const accountsReadings = (queries: Queries, chains: { keys(): Iterable<string> }) =>
   accountReadings(queries, ACCOUNT_TABLES, finderOf(chains));
 
-/** Returns the ids of accounts after one, in their order. */
-export const accountsAfter =
-  (queries: Queries) =>
-  async (after: string, limit: number): Promise<string[]> => {
-    const rows = await queries.query<{ id: string }>(sql`
-      SELECT id FROM account WHERE ${after} = '' OR id > NULLIF(${after}, '')::uuid ORDER BY id LIMIT ${limit}::int`);
-    return rows.map(({ id }) => id);
-  };
-
 /** Deletes what account has about a person. Addresses and keys are on chain, where nobody deletes them. */
 export const erasePerson =
   (postgres: Postgres) =>

@@ -1,8 +1,8 @@
-import { createActionLog } from "@countersign/admin-actions";
+import { accountsAfter, createActionLog } from "@countersign/admin-actions";
 import { asPort } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { Chain } from "../domain/creations/chain.ts";
-import { accountsAfter, accountsReadings, erasePerson } from "./account-readings.ts";
+import { accountsReadings, erasePerson } from "./account-readings.ts";
 import { postgresChainReadings } from "./chain-readings.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -41,7 +41,7 @@ export async function openStores(
     administration: {
       actions: createActionLog(postgres, runtime.clock),
       readings: accountsReadings(postgres, chains),
-      accountsAfter: accountsAfter(postgres),
+      accountsAfter: accountsAfter(postgres, "account", "id"),
     },
     erasePerson: erasePerson(postgres),
     additions: asPort("additions", prismaKeyAdditionStore(prisma)),

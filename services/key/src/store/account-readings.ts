@@ -23,16 +23,6 @@ function finder(term: Term) {
 /** Finds and describes accounts in key's database. */
 export const keyReadings = (queries: Queries) => accountReadings(queries, ACCOUNT_TABLES, finder);
 
-/** Returns the ids of accounts after one, in their order. */
-export const accountsAfter =
-  (queries: Queries) =>
-  async (after: string, limit: number): Promise<string[]> => {
-    const rows = await queries.query<{ id: string }>(sql`
-      SELECT DISTINCT account_id AS id FROM registration
-      WHERE ${after} = '' OR account_id > NULLIF(${after}, '')::uuid ORDER BY account_id LIMIT ${limit}::int`);
-    return rows.map(({ id }) => id);
-  };
-
 /** Deletes what key has about a person. The keys are on chain, where nobody deletes them. */
 export const erasePerson =
   (queries: Queries) =>
