@@ -33,10 +33,6 @@ export interface ConsumerOptions {
   measureMs?: number;
 }
 
-export interface EventConsumer {
-  close(): Promise<void>;
-}
-
 const MEASURE_MS = 15_000;
 /** Milliseconds for NATS to answer a consumer that stops. */
 const STOP_MS = 500;
@@ -84,10 +80,10 @@ const untilFetchesBegan = (connection: NatsConnection, stream: string, durable: 
  * Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. NATS
  * says in how many partitions they are, also while it runs.
  */
-export function startConsumer(options: ConsumerOptions): EventConsumer {
+export function startConsumer(options: ConsumerOptions) {
   const { concurrency = 1 } = options;
   const metrics = consumerMetrics(options.metrics, options.durable);
-  const consumers: EventConsumer[] = [];
+  const consumers: ReturnType<typeof consumeStream>[] = [];
   let isClosed = false;
   let partitions = 1;
   const found = (number: number): void => {
@@ -116,7 +112,7 @@ function consumeStream(
   concurrency: number,
   metrics: ReturnType<typeof consumerMetrics>,
   found: (partitions: number) => void = () => undefined,
-): EventConsumer {
+): { close(): Promise<void> } {
   const { nats, durable } = options;
   const handler = asOperation(operationOf, options.handler);
   const { maxDeliver = 30, ackWaitMs = 30_000 } = DURABLE_SETTINGS.get(durable) ?? {};

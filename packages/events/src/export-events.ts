@@ -4,12 +4,6 @@ import { DeliverPolicy, type NatsConnection } from "nats";
 import { connectOperator } from "./set-up.ts";
 import { EVENTS_STREAM, EVENTS_SUBJECTS, type EventStream, eventStreams, partitionsIn } from "./stream.ts";
 
-interface ExportedEvent {
-  readonly subject: string;
-  /** In base64. */
-  readonly event: string;
-}
-
 /** Whether bytes are an event whose time can be read: others must not stop a restore. */
 function isEvent(data: Uint8Array): boolean {
   try {
@@ -34,8 +28,8 @@ async function* readSince(operator: NatsConnection, stream: string, since: Date)
   }
 }
 
-/** Yields the events of several streams by their times. */
-async function* byTime(streams: ReturnType<typeof readSince>[]): AsyncGenerator<ExportedEvent> {
+/** Yields the events of several streams, in base64, by their times. */
+async function* byTime(streams: ReturnType<typeof readSince>[]) {
   const heads = await Promise.all(streams.map((stream) => stream.next()));
   for (;;) {
     let first = -1;
@@ -52,7 +46,7 @@ async function* byTime(streams: ReturnType<typeof readSince>[]): AsyncGenerator<
  * Yields the events of all streams since a time, as the operator. Errors: Error before the first one where a
  * stream is missing, was created later, or keeps events for less time: some would be missing.
  */
-export async function* exportEvents(natsUrl: string, tls: TlsMaterial, since: Date): AsyncGenerator<ExportedEvent> {
+export async function* exportEvents(natsUrl: string, tls: TlsMaterial, since: Date) {
   const operator = await connectOperator(natsUrl, tls, "export");
   try {
     const { streams } = await operator.jetstreamManager();

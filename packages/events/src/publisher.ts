@@ -16,10 +16,6 @@ export interface OutboxPublisherOptions {
   pollMs?: number;
 }
 
-export interface OutboxPublisher {
-  close(): Promise<void>;
-}
-
 interface Row {
   id: string;
   account_id: string;
@@ -75,7 +71,7 @@ const publishRows = (stream: JetStreamClient, rows: readonly Row[]) =>
  * wait. Rows that this process makes are found by polls soon after, those of a process that ended by the
  * polls of the others.
  */
-export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPublisher {
+export function startOutboxPublisher(options: OutboxPublisherOptions): { close(): Promise<void> } {
   // Replicas poll at different times.
   const { nats, postgres, pollMs = 750 + Math.random() * 500 } = options;
   const logger = options.logger.child({ component: "outbox" });

@@ -16,11 +16,6 @@ export interface AdminServerOptions {
   dependencies: ReadonlyMap<string, DependencyCheck>;
 }
 
-export interface AdminServer {
-  port: number;
-  close(): Promise<void>;
-}
-
 const CHECK_MS = 2_000;
 
 async function passes(check: DependencyCheck): Promise<boolean> {
@@ -55,7 +50,7 @@ async function startState({ dependencies, serving }: AdminServerOptions) {
  * requests; a dependency that is away does not change that, since it is away for every replica: without any
  * replica, clients would get the load balancer's error page and not a problem document.
  */
-export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
+export async function startAdminServer(options: AdminServerOptions) {
   const server = createServer(async (request, response) => {
     const send = (status: number, type: string, body: string) =>
       response.writeHead(status, { "content-type": type }).end(body);
@@ -86,7 +81,7 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -1,12 +1,9 @@
 import { type Peers, peersFile } from "@countersign/rpc";
 import { ConfigError, readJsonFile } from "./config.ts";
-import type { Files, ReadFile } from "./files.ts";
+import type { ReadFile } from "./files.ts";
 
 /** Reads and validates the caller table that CS_PEERS_FILE names. Errors: ConfigError. */
 export const loadPeers = (path: string, read?: ReadFile): Peers => readJsonFile(path, peersFile, read);
-
-/** Watches it. */
-export const watchPeers = (files: Files, path: string) => files.watch("peers", (read) => loadPeers(path, read));
 
 /** Requires a row for each of these RPCs, as a server that starts does. Errors: ConfigError. */
 export function requireRpcs(peers: Peers, rpcs: Iterable<string>): void {

@@ -1,7 +1,7 @@
 import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, enableFaultPoints, type Logger, observeOutsideCalls, systemClock } from "@countersign/core";
-import { type AdminServer, type DependencyCheck, startAdminServer } from "./admin.ts";
+import { type DependencyCheck, startAdminServer } from "./admin.ts";
 import { ConfigError, type Env } from "./config.ts";
 import type { Files } from "./files.ts";
 import { createLogger } from "./log.ts";
@@ -114,7 +114,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
     }
   };
 
-  let admin: AdminServer | undefined;
+  let admin: Awaited<ReturnType<typeof startAdminServer>> | undefined;
   try {
     const listen = env[`${options.name.toUpperCase().replaceAll("-", "_")}_ADMIN_LISTEN`];
     if (listen !== undefined && listen !== "") {

@@ -90,23 +90,16 @@ export function readChain(
   return { lines: readJsonLines(chain, chainLine), found: readJsonLines(accounts, foundLine) };
 }
 
-/** The database under restore, and whether it is known to have gone back. */
-export interface RestoredDatabase<Client> {
-  readonly postgres: Postgres;
-  readonly prisma: Client;
-  readonly wentBack: boolean;
-}
-
 /**
  * Runs a service's restore on its database, `<SERVICE>_DATABASE_URL`, while none of its processes runs: see
- * `restoreDatabase`.
+ * `restoreDatabase`. `wentBack`: it is known to have gone back.
  */
 export async function runRestore<Client extends { $disconnect(): Promise<void> }>(
   service: string,
   env: Env,
   restore: Restore,
   PrismaClient: new (options: { adapter: Postgres["adapter"] }) => Client,
-  work: (database: RestoredDatabase<Client>) => Promise<unknown>,
+  work: (database: { postgres: Postgres; prisma: Client; wentBack: boolean }) => Promise<unknown>,
 ): Promise<void> {
   const name = `${service.toUpperCase()}_DATABASE_URL`;
   const url = loadEnv(z.object({ [name]: z.string() }), env)[name] as string;

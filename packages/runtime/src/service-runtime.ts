@@ -32,7 +32,7 @@ import {
   type ServiceDefinition,
 } from "@countersign/rpc";
 import { exportCertificateExpiry } from "./certificate-metrics.ts";
-import { requireRpcs, watchPeers } from "./peers.ts";
+import { loadPeers, requireRpcs } from "./peers.ts";
 import { type PeriodicJobOptions, startPeriodicJob } from "./periodic-job.ts";
 import { createPoolMetrics } from "./pool-metrics.ts";
 import type { ServiceProcess } from "./process.ts";
@@ -72,8 +72,6 @@ export interface Database<C> {
 }
 
 type PrismaClass<C> = new (options: { adapter: Postgres["adapter"] }) => C;
-type ServerOptions = Pick<RpcServerOptions, "deadlines" | "deadlineMs"> &
-  ({ tokenState: TokenState; tokens?: Partial<TokenVerifierOptions> } | { tokenVerifier: TokenVerifier });
 
 /**
  * The parts that services are built from. All are closed when the process stops, in the reverse order of
@@ -101,8 +99,8 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   watchTokenState(this: ServiceRuntime<Callee | "auth">, client?: RpcClient<TokenStateService>): WatchedTokenState;
   /** Creates a verifier of tokens of the configured issuer. */
   tokenVerifier(tokenState: TokenState, tokens?: Partial<TokenVerifierOptions>): TokenVerifier;
-  /** Creates the gRPC server, which verifies tokens by `tokenState`, or with a verifier of its own. */
-  server(options: ServerOptions): RpcServer;
+  /** Creates the gRPC server. */
+  server(options: Pick<RpcServerOptions, "tokenVerifier" | "deadlines" | "deadlineMs">): RpcServer;
   /** Waits until the token state is current and then serves. */
   serve(server: RpcServer, tokenState: TokenState): Promise<void>;
 }
@@ -117,7 +115,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
   const { databaseUrl } = settings.secrets;
   const tls = watchTls(files, settings.tls);
   const { onDatabaseConnection: onConnect } = exportCertificateExpiry(metrics, tls);
-  const peers = watchPeers(files, settings.peersFile);
+  const peers = files.watch("peers", (read) => loadPeers(settings.peersFile, read));
   const nats = linkNats({ natsUrl: settings.natsUrl, tls, name, logger });
   onClose("nats", () => nats.close());
 
@@ -186,9 +184,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
       onClose(`${pool} queries`, () => postgres.close());
       return postgres;
     },
-    client(definition, callee, deadlineMs = DEADLINE_MS) {
-      return channelTo(callee).client(definition, deadlineMs);
-    },
+    client: (definition, callee, deadlineMs = DEADLINE_MS) => channelTo(callee).client(definition, deadlineMs),
     consume(options) {
       const consumer = startConsumer({ nats, logger, metrics, ...options });
       onClose(options.durable, () => consumer.close());
@@ -205,13 +201,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
       return tokenState;
     },
     tokenVerifier: (tokenState, tokens) => createTokenVerifier(tokenState, { issuer, clock, issuedFrom, ...tokens }),
-    server({ deadlines, deadlineMs, ...verifying }) {
-      const tokenVerifier =
-        "tokenVerifier" in verifying
-          ? verifying.tokenVerifier
-          : runtime.tokenVerifier(verifying.tokenState, verifying.tokens);
-      return createRpcServer({ name, tls, peers, tokenVerifier, logger, metrics, deadlines, deadlineMs });
-    },
+    server: (options) => createRpcServer({ name, tls, peers, logger, metrics, ...options }),
     async serve(server, tokenState) {
       onClose("rpc", () => server.stop(drainMs));
       await untilCurrent(tokenState);

@@ -99,7 +99,7 @@ async function start(service: ServiceProcess) {
   const limit = limitPerMinute(clock);
   const readsChain = (accountId: string) => limit(accountId, config.messagesPerMinute);
   const server = runtime
-    .server({ tokenState, deadlines: DEADLINES })
+    .server({ tokenVerifier: runtime.tokenVerifier(tokenState), deadlines: DEADLINES })
     .add(AccountsService, accountsHandlers({ accounts, deploy, cancel, link, profiles, readsChain, transactionUrl }))
     .add(AdminService, adminHandlers(stores.administration))
     .add(AccountAdminService, accountAdminHandlers({ ...rotating, ...stores.administration, reconcile }))

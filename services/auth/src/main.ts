@@ -98,7 +98,7 @@ async function start(service: ServiceProcess) {
   const removing = { describeAccess: describeAccess(registrations), removeFromList: removeFromDeviceList(devices) };
   const administering = { ...stores, steps, mark: signUps.mark, clock, cancelDeployment: cancelDeployment(accounts) };
   const server = runtime
-    .server({ tokenState, tokens: { acceptEndedRequests: true }, deadlines: DEADLINES })
+    .server({ tokenVerifier: runtime.tokenVerifier(tokenState, { acceptEndedRequests: true }), deadlines: DEADLINES })
     .add(SignUpService, signUpHandlers({ ...common, store: signUps, steps }, limits.signUp))
     .add(SignInService, signInHandlers(signingIn))
     .add(

@@ -85,7 +85,10 @@ async function start(service: ServiceProcess) {
   const admin = prismaAdminStore(prisma, requests, clock);
   // An approval with a signature waits for the account service, which waits for signer and chain.
   const server = runtime
-    .server({ tokenState, deadlines: { "device.v1.TwoFactor/ApproveTwoFactor": 12_000 } })
+    .server({
+      tokenVerifier: runtime.tokenVerifier(tokenState),
+      deadlines: { "device.v1.TwoFactor/ApproveTwoFactor": 12_000 },
+    })
     .add(AdminService, adminHandlers({ actions, readings: deviceReadings(postgres) }))
     .add(
       DeviceAdminService,

@@ -56,7 +56,10 @@ async function start(service: ServiceProcess) {
   const actions = createActionLog(postgres, clock);
   const comparing = { store, chain, actions, accountsAfter: accountsAfter(postgres, "registration", "account_id") };
   const server = runtime
-    .server({ tokenState, deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 } })
+    .server({
+      tokenVerifier: runtime.tokenVerifier(tokenState),
+      deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 },
+    })
     .add(AdminService, adminHandlers({ actions, readings: keyReadings(postgres) }))
     .add(KeyAdminService, keyAdminHandlers(comparing))
     .add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys, devices, chain, follow, repair, registration }));
