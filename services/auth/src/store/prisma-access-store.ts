@@ -1,8 +1,7 @@
 import { BLOCK_SENT_MS } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { queriesIn } from "@countersign/postgres";
-import type { AccessStore } from "../domain/access/remove-device.ts";
-import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
+import type { AccessStore } from "../domain/access/revoked-access.ts";
 import type { Session } from "../domain/sessions/session.ts";
 import { ENDED_MS, lockAccess, SKEW_MS } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -76,7 +75,7 @@ const liveSessions = async (tx: Tx, where: Prisma.SessionWhereInput): Promise<Se
   (await tx.session.findMany({ where: { ...where, endedAt: null }, orderBy: { id: "asc" } })).map(toSession);
 
 /** Takes access away, in Postgres: ended sessions, revoked keys, accounts that leave. */
-export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKeyStore & LeaveStore {
+export function prismaAccessStore(prisma: PrismaClient): AccessStore {
   return {
     endRevoked: ({ accountId, accountKey, revokedAt, requestId }) =>
       prisma.$transaction(async (tx) => {

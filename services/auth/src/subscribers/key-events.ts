@@ -1,11 +1,11 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import { publicKeyFromProto } from "@countersign/rpc";
-import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
+import type { AccessStore } from "../domain/access/revoked-access.ts";
 
 /** Handles key-revoked and account-left: ends the access of the key or account. Idempotent. */
 export const onKeyEvent =
-  (store: RevokedKeyStore & LeaveStore) =>
+  (store: Pick<AccessStore, "endRevoked" | "leave">) =>
   async ({ subject, event }: DeliveredEvent): Promise<void> => {
     const { accountId, occurredAt, requestId, keyRevoked, accountLeft } = event;
     if (!occurredAt || !isUuid(accountId)) return;

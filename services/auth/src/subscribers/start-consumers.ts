@@ -1,7 +1,6 @@
 import type { Clock } from "@countersign/core";
 import type { ConsumerOptions } from "@countersign/events";
-import type { AccessStore } from "../domain/access/remove-device.ts";
-import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
+import type { AccessStore } from "../domain/access/revoked-access.ts";
 import type { HoldStore } from "../domain/freeze/holds.ts";
 import { onChainAlert } from "./chain-alert.ts";
 import { onDeviceRemoved } from "./device-removed.ts";
@@ -11,7 +10,7 @@ import { onTwoFactorChanged, type TwoFactorChangedOptions } from "./two-factor-c
 type Consume = (options: Pick<ConsumerOptions, "durable" | "handler" | "concurrency">) => void;
 
 export interface ConsumersOptions extends TwoFactorChangedOptions {
-  readonly access: AccessStore & RevokedKeyStore & LeaveStore;
+  readonly access: AccessStore;
   readonly holds: HoldStore;
   readonly clock: Clock;
 }

@@ -2,26 +2,10 @@ import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { FreezeStore } from "../freeze/freeze-account.ts";
 import { deviceParty, mayRemove, type UnfreezeTimeLocks } from "../freeze/freeze-rules.ts";
-
-/** A device of an account whose access ends. */
-export interface DeviceCutOff {
-  readonly accountId: string;
-  /** The identity key of the device. */
-  readonly deviceKey: PublicKey;
-  readonly removedAt: Date;
-  readonly requestId: string;
-}
-
-export interface AccessStore {
-  /**
-   * Blocks the device's keys for good, for sign-in and co-signing, and ends the sessions that use them, in
-   * one commit. Idempotent.
-   */
-  cutOff(device: DeviceCutOff): Promise<void>;
-}
+import type { AccessStore } from "./revoked-access.ts";
 
 export interface RemoveDeviceOptions<Call, Access> {
-  readonly access: AccessStore;
+  readonly access: Pick<AccessStore, "cutOff">;
   readonly freezes: Pick<FreezeStore, "find">;
   readonly timeLocks: Pick<UnfreezeTimeLocks, "deviceMs">;
   readonly clock: Clock;

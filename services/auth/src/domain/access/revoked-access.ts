@@ -19,12 +19,23 @@ export interface BlockedKeyStore {
   hasLeft(accountId: string): Promise<boolean>;
 }
 
-export interface RevokedKeyStore {
-  /** Ends the key's sessions, and stops concurrent sign-ins from beginning one, in one commit. Idempotent. */
-  endRevoked(key: RevokedKey): Promise<void>;
+/** A device of an account whose access ends. */
+export interface DeviceCutOff {
+  readonly accountId: string;
+  /** The identity key of the device. */
+  readonly deviceKey: PublicKey;
+  readonly removedAt: Date;
+  readonly requestId: string;
 }
 
-export interface LeaveStore {
+export interface AccessStore {
+  /** Ends the key's sessions, and stops concurrent sign-ins from beginning one, in one commit. Idempotent. */
+  endRevoked(key: RevokedKey): Promise<void>;
+  /**
+   * Blocks the device's keys for good, for sign-in and co-signing, and ends the sessions that use them, in
+   * one commit. Idempotent.
+   */
+  cutOff(device: DeviceCutOff): Promise<void>;
   /**
    * Ends all sessions of an account without a server key, and has the signer refuse its tokens until the last
    * one has expired. The account begins no session after that. Idempotent.
