@@ -84,11 +84,9 @@ async function start(service: ServiceProcess) {
   const actions = createActionLog(postgres, clock);
   const admin = prismaAdminStore(prisma, requests, clock);
   // An approval with a signature waits for the account service, which waits for signer and chain.
+  const tokenVerifier = runtime.tokenVerifier(tokenState);
   const server = runtime
-    .server({
-      tokenVerifier: runtime.tokenVerifier(tokenState),
-      deadlines: { "device.v1.TwoFactor/ApproveTwoFactor": 12_000 },
-    })
+    .server({ tokenVerifier, deadlines: { "device.v1.TwoFactor/ApproveTwoFactor": 12_000 } })
     .add(AdminService, adminHandlers({ actions, readings: deviceReadings(postgres) }))
     .add(
       DeviceAdminService,

@@ -55,11 +55,9 @@ async function start(service: ServiceProcess) {
   const { maxUserKeys } = config;
   const actions = createActionLog(postgres, clock);
   const comparing = { store, chain, actions, accountsAfter: accountsAfter(postgres, "registration", "account_id") };
+  const tokenVerifier = runtime.tokenVerifier(tokenState);
   const server = runtime
-    .server({
-      tokenVerifier: runtime.tokenVerifier(tokenState),
-      deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 },
-    })
+    .server({ tokenVerifier, deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 } })
     .add(AdminService, adminHandlers({ actions, readings: keyReadings(postgres) }))
     .add(KeyAdminService, keyAdminHandlers(comparing))
     .add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys, devices, chain, follow, repair, registration }));
