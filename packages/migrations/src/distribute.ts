@@ -84,31 +84,28 @@ async function widen(client: pg.ClientBase, { table, name, isPrimary, isConstrai
   await client.query(`CREATE INDEX "${table}_${columns.join("_")}_lookup" ON "${table}" (${list(columns)})`);
 }
 
-async function typeOf(client: pg.ClientBase, table: string, column: string): Promise<string> {
+/**
+ * Returns what the tables of one group have in common, whose rows are on the same nodes: the type of the
+ * column that they are distributed by, or one shard. Undefined for a table that is everywhere.
+ */
+async function groupOf(client: pg.ClientBase, table: string, placement: Placement): Promise<string | undefined> {
+  if ("place" in placement) return placement.place === "everywhere" ? undefined : placement.place;
   const { rows } = await client.query<{ type: string }>(
     "SELECT atttypid::regtype::text AS type FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2",
-    [table, column],
+    [table, placement.by],
   );
   return rows[0]!.type;
 }
 
 async function place(client: pg.ClientBase, table: string, placement: Placement, firsts: Map<string, string>) {
-  if ("by" in placement) {
-    const type = await typeOf(client, table, placement.by);
-    const first = firsts.get(type);
-    await client.query("SELECT create_distributed_table($1, $2, colocate_with => $3)", [
-      table,
-      placement.by,
-      first ?? "none",
-    ]);
-    if (first === undefined) firsts.set(type, table);
-  } else if (placement.place === "everywhere") {
+  const group = await groupOf(client, table, placement);
+  if (group === undefined) {
     await client.query("SELECT create_reference_table($1)", [table]);
-  } else {
-    const first = firsts.get("one-shard");
-    await client.query("SELECT create_distributed_table($1, NULL, colocate_with => $2)", [table, first ?? "none"]);
-    if (first === undefined) firsts.set("one-shard", table);
+    return;
   }
+  const values = [table, "by" in placement ? placement.by : null, firsts.get(group) ?? "none"];
+  await client.query("SELECT create_distributed_table($1, $2, colocate_with => $3)", values);
+  if (!firsts.has(group)) firsts.set(group, table);
 }
 
 /**
@@ -140,16 +137,11 @@ export async function distribute(service: ServiceName, url: string): Promise<str
         throw new Error(`${service}: distribution.ts does not say why ${key.name} may be widened`);
       await widen(client, key, (PLACEMENTS[service][key.table] as { by: string }).by);
     }
-    // The first table of each kind that is distributed already: others come to the same nodes.
+    // The first table of each group that is distributed already: others come to the same nodes.
     const firsts = new Map<string, string>();
     for (const [table, placement] of Object.entries(PLACEMENTS[service])) {
-      if (!known.has(table)) continue;
-      if ("place" in placement) {
-        if (placement.place === "one-shard" && !firsts.has("one-shard")) firsts.set("one-shard", table);
-        continue;
-      }
-      const type = await typeOf(client, table, placement.by);
-      if (!firsts.has(type)) firsts.set(type, table);
+      const group = known.has(table) ? await groupOf(client, table, placement) : undefined;
+      if (group !== undefined && !firsts.has(group)) firsts.set(group, table);
     }
     for (const table of missing) await place(client, table, PLACEMENTS[service][table]!, firsts);
     for (const key of foreign.filter(({ name }) => UNCHECKED[name] === undefined))
