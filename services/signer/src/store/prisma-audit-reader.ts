@@ -5,7 +5,7 @@ import { splitHashes } from "../audit/tree.ts";
 import type { AuditReader } from "../domain/get-audit-proof.ts";
 import { archiveOf, readLastArchive } from "./audit-archives.ts";
 import type { AuditBatch, PrismaClient } from "./generated/client.ts";
-import { readRecordHashes } from "./prisma-checkpoint-store.ts";
+import { readCheckpoints, readRecordHashes } from "./prisma-checkpoint-store.ts";
 
 const textsOf = ({ texts }: Pick<AuditBatch, "texts">): string[] => texts.split("\n");
 
@@ -38,7 +38,6 @@ export function prismaAuditReader(prisma: PrismaClient): AuditReader {
   };
 }
 
-const CHECKPOINTS_PER_PAGE = 5000;
 const BATCHES_PER_PAGE = 100;
 
 /**
@@ -55,18 +54,9 @@ export async function* exportAudit(prisma: PrismaClient, until?: number): AsyncG
   if (signed) yield `begin ${JSON.stringify(signed)}`;
   if (until !== undefined) yield `until ${until}`;
   // Checkpoints first, so that the records read later are all that they cover.
-  for (let after = BigInt(archive?.sequence ?? 0); ; ) {
-    const rows = await prisma.auditCheckpoint.findMany({
-      where: { sequence: { gt: after, ...(until !== undefined && { lte: BigInt(until) }) } },
-      orderBy: { sequence: "asc" },
-      take: CHECKPOINTS_PER_PAGE,
-    });
-    for (const { text, signature } of rows) {
-      if (until !== undefined) for (const head of parseCheckpoint(text)?.heads ?? []) heads.set(head.chainId, head);
-      yield `checkpoint ${JSON.stringify({ text, signature })}`;
-    }
-    if (rows.length < CHECKPOINTS_PER_PAGE) break;
-    after = rows.at(-1)!.sequence;
+  for await (const each of readCheckpoints(prisma, archive?.sequence ?? 0, until)) {
+    if (until !== undefined) for (const head of parseCheckpoint(each.text)?.heads ?? []) heads.set(head.chainId, head);
+    yield `checkpoint ${JSON.stringify(each)}`;
   }
   const closedIn = archive && { OR: [{ closedIn: null }, { closedIn: { gt: BigInt(archive.sequence) } }] };
   const chains = await prisma.auditChain.findMany({ ...(closedIn && { where: closedIn }), orderBy: { id: "asc" } });

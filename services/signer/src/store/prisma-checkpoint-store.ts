@@ -17,6 +17,7 @@ import { Prisma, type PrismaClient } from "./generated/client.ts";
 type Transaction = Prisma.TransactionClient;
 
 const BATCHES_PER_PAGE = 1000;
+const CHECKPOINTS_PER_PAGE = 5000;
 /** A chain of millions that is under no checkpoint yet takes its time. */
 const TIMEOUT_MS = 120_000;
 
@@ -38,6 +39,24 @@ async function* readBatches(
       yield { lastSequence: Number(lastSequence), hashes: splitHashes(hashes), signature };
     if (batches.length < BATCHES_PER_PAGE) return;
     after = batches.at(-1)!.lastSequence;
+  }
+}
+
+/** Yields the checkpoints behind sequence `after`, up to `until`; without it all. */
+export async function* readCheckpoints(
+  client: Pick<Transaction, "auditCheckpoint">,
+  after: number,
+  until?: number,
+): AsyncGenerator<SignedCheckpoint> {
+  for (let behind = BigInt(after); ; ) {
+    const rows = await client.auditCheckpoint.findMany({
+      where: { sequence: { gt: behind, ...(until !== undefined && { lte: BigInt(until) }) } },
+      orderBy: { sequence: "asc" },
+      take: CHECKPOINTS_PER_PAGE,
+    });
+    for (const { text, signature } of rows) yield { text, signature };
+    if (rows.length < CHECKPOINTS_PER_PAGE) return;
+    behind = rows.at(-1)!.sequence;
   }
 }
 
@@ -132,15 +151,7 @@ export async function readForEpoch(tx: Transaction) {
   const archive = await readLastArchive(tx);
   const archived = archiveOf(archive)?.sequence ?? 0;
   const database: SignedCheckpoint[] = [];
-  for (;;) {
-    const rows = await tx.auditCheckpoint.findMany({
-      where: { sequence: { gt: BigInt(archived + database.length) } },
-      orderBy: { sequence: "asc" },
-      take: BATCHES_PER_PAGE,
-    });
-    for (const { text, signature } of rows) database.push({ text, signature });
-    if (rows.length < BATCHES_PER_PAGE) break;
-  }
+  for await (const each of readCheckpoints(tx, archived)) database.push(each);
   const chains = (await tx.auditChain.findMany({ where: { headSequence: { gt: 0 } } })).map((row) => ({
     ...{ chainId: row.id, size: Number(row.headSequence), hash: row.headHash, isClosed: row.closedIn !== null },
   }));
