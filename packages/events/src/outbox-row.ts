@@ -54,7 +54,8 @@ export function outboxRow(input: OutboxRowInput): OutboxRow {
 }
 
 export interface EventContext {
-  accountId: string;
+  /** Absent: the event is about no account. */
+  accountId?: string;
   occurredAt: Date;
   /** Default: none; the event is of no request. */
   requestId?: string;
@@ -71,6 +72,8 @@ export function eventRow(service: string, event: string, context: EventContext, 
   const { accountId, occurredAt, requestId = "", id = orderedUuidv7() } = context;
   const { trace = activeTrace() } = context;
   const traceparent = trace === undefined ? "" : formatTraceParent(trace);
-  const message = Event.encode({ id, occurredAt, accountId, requestId, traceparent, ...payload }).finish();
-  return outboxRow({ service, accountId, event, message, id, createdAt: occurredAt });
+  const about = { id, occurredAt, accountId: accountId ?? "", requestId, traceparent };
+  const message = Event.encode({ ...about, ...payload }).finish();
+  // About no account: the subject's place for one says so.
+  return outboxRow({ service, accountId: accountId ?? "all", event, message, id, createdAt: occurredAt });
 }

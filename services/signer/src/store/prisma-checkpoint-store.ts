@@ -1,6 +1,4 @@
-import { uuidv7 } from "@countersign/core";
-import { outboxRow } from "@countersign/events";
-import { Event } from "@countersign/proto/events/v1/events.ts";
+import { eventRow } from "@countersign/events";
 import type { Epoch } from "../audit/begin-epoch.ts";
 import {
   type Checkpoint,
@@ -202,27 +200,9 @@ async function writeCheckpoint(tx: Transaction, { checkpoint, signed, grown }: N
     await tx.auditTree.upsert({ where: { chainId }, create: { chainId, ...covered }, update: covered });
   }
   await closeChains(tx, checkpoint);
-  const id = uuidv7({ now: () => time });
   const text = Buffer.from(signed.text);
   const auditCheckpoint = { text, signature: Buffer.from(signed.signature, "hex"), keyVersion };
-  const message = Event.encode({
-    id,
-    occurredAt: time,
-    accountId: "",
-    requestId: "",
-    traceparent: "",
-    auditCheckpoint,
-  }).finish();
-  // About no account: the subject's place for one says so.
-  const row = outboxRow({
-    service: "signer",
-    accountId: "all",
-    event: "audit-checkpoint",
-    message,
-    id,
-    createdAt: time,
-  });
-  await tx.outbox.create({ data: row });
+  await tx.outbox.create({ data: eventRow("signer", "audit-checkpoint", { occurredAt: time }, { auditCheckpoint }) });
 }
 
 /**
