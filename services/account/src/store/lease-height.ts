@@ -12,19 +12,12 @@ export function heightsIn(postgres: Queries, table: "key_watch" | "budget_settle
     values,
   });
   return {
-    /**
-     * Returns whether a replica has a chain's lease, or nobody has it. By the database's clock: those of
-     * replicas may differ by more than a lease lasts.
-     */
+    // By the database's clock: those of replicas may differ by more than a lease lasts.
     async mayLease(chainName: string, { owner }: Lease): Promise<boolean> {
       const text = "SELECT 1 FROM TABLE WHERE chain_name = $1 AND lease_owner <> $2::uuid AND lease_until >= now()";
       return (await postgres.query(statement("others' leases", text, [chainName, owner]))).length === 0;
     },
 
-    /**
-     * Takes or renews a chain's lease and returns the height; undefined while another replica has it. A new
-     * chain begins at `begin`.
-     */
     async lease(chainName: string, { owner, now, until }: Lease, begin: bigint) {
       const values = [chainName, owner, until.getTime() - now.getTime()];
       // Not one statement with ON CONFLICT: on a database of several nodes that cannot compare with now().
@@ -41,7 +34,6 @@ export function heightsIn(postgres: Queries, table: "key_watch" | "budget_settle
       return row?.height;
     },
 
-    /** Moves a chain's height; false, and nothing done, where somebody has moved it before. */
     async advance(chainName: string, { from, to }: { from: bigint; to: bigint }, on = postgres): Promise<boolean> {
       const text = "UPDATE TABLE SET height = $3::int8 WHERE chain_name = $1 AND height = $2::int8";
       return (await on.execute(statement("advance", text, [chainName, from, to]))) > 0;
