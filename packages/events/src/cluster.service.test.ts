@@ -1,12 +1,11 @@
 import { systemClock, uuidv7 } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres } from "@countersign/postgres";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger } from "@countersign/runtime";
 import { connect, type JetStreamManager, type NatsConnection } from "nats";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { linkNats, outboxRow, startConsumer, startOutboxPublisher } from "./index.ts";
+import { eventRow, linkNats, startConsumer, startOutboxPublisher } from "./index.ts";
 import { setUpEvents } from "./set-up.ts";
 import { EVENTS_STREAM, partitionOf } from "./stream.ts";
 import { beginNatsCluster, type NatsCluster } from "./testing/nats-cluster.ts";
@@ -41,15 +40,8 @@ async function insert(): Promise<string[]> {
   const ids = Array.from({ length: ROWS_PER_COMMIT }, () => uuidv7(systemClock));
   await db.query("BEGIN");
   for (const id of ids) {
-    const message = Event.encode(Event.fromPartial({ id, accountId, deviceUpdated: { deviceId: id } })).finish();
-    const row = outboxRow({
-      service: "device",
-      accountId,
-      event: "device-removed",
-      message,
-      id,
-      createdAt: new Date(),
-    });
+    const context = { id, accountId, occurredAt: new Date() };
+    const row = eventRow("device", "device-removed", context, { deviceUpdated: { deviceId: id } });
     await db.query("INSERT INTO outbox (id, subject, payload) VALUES ($1, $2, $3)", [
       row.id,
       row.subject,

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/
 import { openPostgres, type Postgres, sql } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { outboxRow, startOutboxPublisher } from "./index.ts";
+import { eventRow, startOutboxPublisher } from "./index.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 const accountId = "019a0000-0000-7000-8000-000000000001";
@@ -24,15 +24,8 @@ afterAll(async () => {
 async function insert(isOwn: boolean): Promise<void> {
   const createdAt = new Date();
   const id = uuidv7({ now: () => createdAt });
-  const event = {
-    service: "device",
-    accountId,
-    event: "device-removed",
-    message: new Uint8Array(),
-    id,
-    createdAt,
-  } as const;
-  const subject = isOwn ? outboxRow(event).subject : `cs.v1.device.${accountId}.device-removed`;
+  if (isOwn) eventRow("device", "device-removed", { accountId, occurredAt: createdAt, id }, {});
+  const subject = `cs.v1.device.${accountId}.device-removed`;
   await postgres.execute(sql`
     INSERT INTO outbox (id, subject, payload, created_at, account_id)
     VALUES (${id}::uuid, ${subject}, ${new Uint8Array()}, ${createdAt}, ${accountId}::uuid)`);

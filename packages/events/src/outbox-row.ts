@@ -1,19 +1,6 @@
 import { activeTrace, formatTraceParent, isUuid, NIL_UUID, orderedUuidv7, type TraceParent } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 
-export interface OutboxRowInput {
-  /** The service that emits it, for example "device". NATS lets a service publish its own subjects only. */
-  service: string;
-  accountId: string;
-  /** The event's name in events.proto, for example "device-registered". */
-  event: string;
-  /** An encoded events.v1.Event. */
-  message: Uint8Array;
-  /** UUIDv7, the same as in the message; becomes the message id that NATS deduplicates by. */
-  id: string;
-  createdAt: Date;
-}
-
 /** The data of one row of the table outbox. */
 export interface OutboxRow {
   id: string;
@@ -37,22 +24,6 @@ export function onOutboxRow(listener: RowListener): () => void {
   return () => void listeners.delete(listener);
 }
 
-/**
- * Returns the row to insert in the transaction that changes the state, and lets the process's publisher poll
- * for it. Errors: Error for parts that a subject cannot have.
- */
-export function outboxRow(input: OutboxRowInput): OutboxRow {
-  const { service, accountId, event, id, createdAt } = input;
-  for (const part of [service, accountId, event]) {
-    if (!TOKEN.test(part)) throw new Error(`"${part}" cannot be part of a subject`);
-  }
-  const subject = `cs.v1.${service}.${accountId}.${event}`;
-  const payload = Uint8Array.from(input.message);
-  const row = { id, subject, payload, createdAt, accountId: isUuid(accountId) ? accountId : NIL_UUID };
-  for (const listener of listeners) listener(row);
-  return row;
-}
-
 export interface EventContext {
   /** Absent: the event is about no account. */
   accountId?: string;
@@ -67,13 +38,27 @@ export interface EventContext {
 
 type Payload = Partial<Omit<Event, "id" | "occurredAt" | "accountId" | "requestId" | "traceparent">>;
 
-/** Returns the row of an event of a service, with its payload by its name in events.proto. */
+/**
+ * Returns the row of an event of a service, with its payload by its name in events.proto, to insert in the
+ * transaction that changes the state; lets the process's publisher poll for it. NATS lets a service publish
+ * its own subjects only. Errors: Error for parts that a subject cannot have.
+ */
 export function eventRow(service: string, event: string, context: EventContext, payload: Payload): OutboxRow {
-  const { accountId, occurredAt, requestId = "", id = orderedUuidv7() } = context;
-  const { trace = activeTrace() } = context;
-  const traceparent = trace === undefined ? "" : formatTraceParent(trace);
-  const about = { id, occurredAt, accountId: accountId ?? "", requestId, traceparent };
-  const message = Event.encode({ ...about, ...payload }).finish();
+  const { occurredAt, requestId = "", id = orderedUuidv7(), trace = activeTrace() } = context;
   // About no account: the subject's place for one says so.
-  return outboxRow({ service, accountId: accountId ?? "all", event, message, id, createdAt: occurredAt });
+  const { accountId = "all" } = context;
+  for (const part of [service, accountId, event]) {
+    if (!TOKEN.test(part)) throw new Error(`"${part}" cannot be part of a subject`);
+  }
+  const traceparent = trace === undefined ? "" : formatTraceParent(trace);
+  const about = { id, occurredAt, accountId: context.accountId ?? "", requestId, traceparent };
+  const row = {
+    id,
+    subject: `cs.v1.${service}.${accountId}.${event}`,
+    payload: Uint8Array.from(Event.encode({ ...about, ...payload }).finish()),
+    createdAt: occurredAt,
+    accountId: isUuid(accountId) ? accountId : NIL_UUID,
+  };
+  for (const listener of listeners) listener(row);
+  return row;
 }

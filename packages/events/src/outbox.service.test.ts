@@ -6,13 +6,12 @@ import {
   type TestDatabase,
 } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres } from "@countersign/postgres";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger } from "@countersign/runtime";
 import type { NatsConnection } from "nats";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Durable } from "./consumers.ts";
-import { type DeliveredEvent, outboxRow, startConsumer, startOutboxPublisher } from "./index.ts";
+import { type DeliveredEvent, eventRow, startConsumer, startOutboxPublisher } from "./index.ts";
 import { setUpEvents } from "./set-up.ts";
 import { EVENTS_STREAM } from "./stream.ts";
 import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
@@ -60,17 +59,8 @@ async function insert(count: number, { commitMs = 0 } = {}): Promise<string[]> {
   for (let index = 0; index < count; index += 1) {
     clock.advance(1);
     const id = uuidv7(clock);
-    const message = Event.encode(
-      Event.fromPartial({ id, accountId, deviceUpdated: { deviceId: String(index) } }),
-    ).finish();
-    const row = outboxRow({
-      service: "device",
-      accountId,
-      event: "device-removed",
-      message,
-      id,
-      createdAt: new Date(),
-    });
+    const context = { id, accountId, occurredAt: new Date() };
+    const row = eventRow("device", "device-removed", context, { deviceUpdated: { deviceId: String(index) } });
     await db.query("INSERT INTO outbox (id, subject, payload, created_at, account_id) VALUES ($1, $2, $3, $4, $5)", [
       row.id,
       row.subject,

@@ -2,10 +2,9 @@ import { setTimeout } from "node:timers/promises";
 import { systemClock, uuidv4, uuidv7 } from "@countersign/core";
 import { createTestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, sql } from "@countersign/postgres";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { JetStreamManager, NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type DeliveredEvent, outboxRow, startOutboxPublisher } from "./index.ts";
+import { type DeliveredEvent, eventRow, startOutboxPublisher } from "./index.ts";
 import { listEventStreams, setUpEvents } from "./set-up.ts";
 import { EVENTS_STREAM, partitionOf } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
@@ -161,8 +160,7 @@ describe("events in partitions", () => {
       const emit = async (accountIds: readonly string[]) => {
         const rows = accountIds.map((accountId) => {
           const id = uuidv7(systemClock);
-          const message = Event.encode(Event.fromPartial({ id, accountId })).finish();
-          return outboxRow({ service: "account", accountId, event: "chain-alert", message, id, createdAt: new Date() });
+          return eventRow("account", "chain-alert", { id, accountId, occurredAt: new Date() }, {});
         });
         await postgres.execute(sql`
         INSERT INTO outbox (id, subject, payload, created_at, account_id)
