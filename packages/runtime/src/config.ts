@@ -90,13 +90,31 @@ export const serviceEnv = sharedEnv.extend({
   AUTH_ISSUER: z.url(),
 });
 
-/** The settings that these variables give a service. */
-export const sharedSettings = (settings: z.output<typeof serviceEnv>) => ({
-  natsUrl: settings.CS_NATS_URL,
-  issuer: settings.AUTH_ISSUER,
-  peersFile: settings.CS_PEERS_FILE,
-  tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
-});
+type ServiceEnv<Name extends string> = z.output<typeof serviceEnv> &
+  Readonly<Record<`${Name}_LISTEN` | `${Name}_DATABASE_URL`, string>>;
+
+/**
+ * Reads the variables of a service. `common`: the settings that every service has. Errors: ConfigError for
+ * wrong, missing and unknown ones.
+ */
+export function loadServiceEnv<Name extends string, S extends z.ZodObject & z.ZodType<ServiceEnv<Name>>>(
+  name: Name,
+  schema: S,
+  env: Env,
+  files: Pick<Files, "watch">,
+) {
+  const settings = loadEnv(schema, env, { prefix: `${name}_` });
+  const shared: ServiceEnv<Name> = settings;
+  const common = {
+    listen: shared[`${name}_LISTEN`],
+    natsUrl: shared.CS_NATS_URL,
+    issuer: shared.AUTH_ISSUER,
+    peersFile: shared.CS_PEERS_FILE,
+    tls: { ca: shared.CS_TLS_CA, cert: shared.CS_TLS_CERT, key: shared.CS_TLS_KEY },
+    secrets: { databaseUrl: watchDatabaseUrl(`${name}_DATABASE_URL`, env, files) },
+  };
+  return { settings, common };
+}
 
 /**
  * Returns the setting `name`, a database's connection string; the one of the file that `<name>_FILE` names

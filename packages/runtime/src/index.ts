@@ -6,13 +6,12 @@ export {
   type Env,
   listenAddress,
   loadEnv,
+  loadServiceEnv,
   readJsonFile,
   readSecretFile,
   serviceEnv,
   sharedEnv,
-  sharedSettings,
   tlsEnv,
-  watchDatabaseUrl,
 } from "./config.ts";
 export type { Files, ReadFile, WatchedFile } from "./files.ts";
 export { createLogger } from "./log.ts";

@@ -1,13 +1,4 @@
-import {
-  dialAddress,
-  type Env,
-  listenAddress,
-  loadEnv,
-  readOnce,
-  serviceEnv,
-  sharedSettings,
-  watchDatabaseUrl,
-} from "@countersign/runtime";
+import { dialAddress, type Env, listenAddress, loadServiceEnv, readOnce, serviceEnv } from "@countersign/runtime";
 import { watchNetworks, watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import { ALERT_ACTIONS } from "./domain/chain-watch/account-event.ts";
@@ -55,10 +46,9 @@ const schema = serviceEnv.extend({
 
 /** Returns the account service's settings. Errors: ConfigError. */
 export function loadConfig(env: Env, files = readOnce) {
-  const settings = loadEnv(schema, env, { prefix: "ACCOUNT_" });
+  const { settings, common } = loadServiceEnv("ACCOUNT", schema, env, files);
   return {
-    ...sharedSettings(settings),
-    listen: settings.ACCOUNT_LISTEN,
+    ...common,
     parallelCreations: settings.ACCOUNT_PARALLEL_CREATIONS,
     collectMs: settings.ACCOUNT_COLLECT_MS,
     refusedRetryMs: settings.ACCOUNT_REFUSED_RETRY_MS,
@@ -75,7 +65,6 @@ export function loadConfig(env: Env, files = readOnce) {
     addresses: { auth: settings.CS_AUTH_ADDRESS, signer: settings.CS_SIGNER_ADDRESS },
     networks: watchNetworks(files, settings.CS_NETWORKS_FILE),
     passkeys: watchPasskeys(files, settings.CS_PASSKEYS_FILE),
-    secrets: { databaseUrl: watchDatabaseUrl("ACCOUNT_DATABASE_URL", env, files) },
   };
 }
 

@@ -3,11 +3,9 @@ import {
   dialAddress,
   type Env,
   listenAddress,
-  loadEnv,
+  loadServiceEnv,
   readOnce,
   serviceEnv,
-  sharedSettings,
-  watchDatabaseUrl,
 } from "@countersign/runtime";
 import { chainNamesOf, watchNetworks, watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
@@ -60,7 +58,7 @@ const schema = serviceEnv.extend({
 
 /** Returns auth's settings; secrets are separate. Errors: ConfigError. */
 export function loadConfig(env: Env, files = readOnce) {
-  const settings = loadEnv(schema, env, { prefix: "AUTH_" });
+  const { settings, common } = loadServiceEnv("AUTH", schema, env, files);
   const isProduction = env.NODE_ENV === "production";
   const requireLoginToken = settings.AUTH_REQUIRE_LOGIN_TOKEN === "true";
   if (isProduction && !requireLoginToken)
@@ -71,8 +69,7 @@ export function loadConfig(env: Env, files = readOnce) {
     wideFactor: settings.AUTH_LIMIT_IPV6_48_FACTOR,
   });
   return {
-    ...sharedSettings(settings),
-    listen: settings.AUTH_LISTEN,
+    ...common,
     httpListen: settings.AUTH_HTTP_LISTEN,
     providers: watchProviders(files, settings.AUTH_PROVIDERS_FILE),
     attestation: watchAttestation(files, {
@@ -104,7 +101,7 @@ export function loadConfig(env: Env, files = readOnce) {
     chains: chainNamesOf(watchNetworks(files, settings.CS_NETWORKS_FILE)),
     passkeys: watchPasskeys(files, settings.CS_PASSKEYS_FILE),
     secrets: {
-      databaseUrl: watchDatabaseUrl("AUTH_DATABASE_URL", env, files),
+      ...common.secrets,
       tokenKeyEncryptionKeys: watchKeyring(files, settings.AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE),
     },
   };

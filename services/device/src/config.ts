@@ -1,13 +1,4 @@
-import {
-  dialAddress,
-  type Env,
-  listenAddress,
-  loadEnv,
-  readOnce,
-  serviceEnv,
-  sharedSettings,
-  watchDatabaseUrl,
-} from "@countersign/runtime";
+import { dialAddress, type Env, listenAddress, loadServiceEnv, readOnce, serviceEnv } from "@countersign/runtime";
 import { watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import { notifyEnv, watchNotifyConfig } from "./notices/config.ts";
@@ -45,10 +36,9 @@ const schema = serviceEnv.extend({
 
 /** Returns the device service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
 export function loadConfig(env: Env, files = readOnce) {
-  const settings = loadEnv(schema, env, { prefix: "DEVICE_" });
+  const { settings, common } = loadServiceEnv("DEVICE", schema, env, files);
   return {
-    ...sharedSettings(settings),
-    listen: settings.DEVICE_LISTEN,
+    ...common,
     addresses: {
       auth: settings.CS_AUTH_ADDRESS,
       account: settings.CS_ACCOUNT_ADDRESS,
@@ -69,6 +59,5 @@ export function loadConfig(env: Env, files = readOnce) {
       endpoints: watchWebhooks(files, settings.DEVICE_WEBHOOKS_FILE),
       allowedNetworks: settings.DEVICE_WEBHOOKS_ALLOWED_NETWORKS,
     },
-    secrets: { databaseUrl: watchDatabaseUrl("DEVICE_DATABASE_URL", env, files) },
   };
 }

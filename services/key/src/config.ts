@@ -1,13 +1,4 @@
-import {
-  dialAddress,
-  type Env,
-  listenAddress,
-  loadEnv,
-  readOnce,
-  serviceEnv,
-  sharedSettings,
-  watchDatabaseUrl,
-} from "@countersign/runtime";
+import { dialAddress, type Env, listenAddress, loadServiceEnv, readOnce, serviceEnv } from "@countersign/runtime";
 import { z } from "zod";
 
 const positive = z.coerce.number().int().positive();
@@ -28,10 +19,9 @@ const schema = serviceEnv.extend({
 
 /** Returns the key service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
 export function loadConfig(env: Env, files = readOnce) {
-  const settings = loadEnv(schema, env, { prefix: "KEY_" });
+  const { settings, common } = loadServiceEnv("KEY", schema, env, files);
   return {
-    ...sharedSettings(settings),
-    listen: settings.KEY_LISTEN,
+    ...common,
     addresses: {
       auth: settings.CS_AUTH_ADDRESS,
       account: settings.CS_ACCOUNT_ADDRESS,
@@ -39,6 +29,5 @@ export function loadConfig(env: Env, files = readOnce) {
     },
     maxUserKeys: settings.KEY_MAX_USER_KEYS * settings.KEY_LIMIT_SCALE,
     alertAfterMs: settings.KEY_ALERT_AFTER_MS,
-    secrets: { databaseUrl: watchDatabaseUrl("KEY_DATABASE_URL", env, files) },
   };
 }

@@ -1,13 +1,4 @@
-import {
-  dialAddress,
-  type Env,
-  listenAddress,
-  loadEnv,
-  readOnce,
-  serviceEnv,
-  sharedSettings,
-  watchDatabaseUrl,
-} from "@countersign/runtime";
+import { dialAddress, type Env, listenAddress, loadServiceEnv, readOnce, serviceEnv } from "@countersign/runtime";
 import { watchNetworks, watchPasskeys } from "@countersign/settings";
 import { z } from "zod";
 
@@ -58,10 +49,9 @@ const schema = serviceEnv.extend({
 
 /** Returns the signer's settings; the secrets' files are separate. Errors: ConfigError. */
 export function loadConfig(env: Env, files = readOnce) {
-  const settings = loadEnv(schema, env, { prefix: "SIGNER_" });
+  const { settings, common } = loadServiceEnv("SIGNER", schema, env, files);
   return {
-    ...sharedSettings(settings),
-    listen: settings.SIGNER_LISTEN,
+    ...common,
     keystoreFile: settings.SIGNER_KEYSTORE_FILE,
     vaultsFile: settings.SIGNER_VAULTS_FILE,
     checkpointFile: settings.SIGNER_AUDIT_CHECKPOINT_FILE,
@@ -84,9 +74,6 @@ export function loadConfig(env: Env, files = readOnce) {
     coalesceCalls: settings.CS_COALESCE_CALLS === "true",
     passkeys: watchPasskeys(files, settings.CS_PASSKEYS_FILE),
     networks: watchNetworks(files, settings.CS_NETWORKS_FILE),
-    secrets: {
-      databaseUrl: watchDatabaseUrl("SIGNER_DATABASE_URL", env, files),
-      keystorePassphraseFile: settings.SIGNER_KEYSTORE_PASSPHRASE_FILE,
-    },
+    secrets: { ...common.secrets, keystorePassphraseFile: settings.SIGNER_KEYSTORE_PASSPHRASE_FILE },
   };
 }
