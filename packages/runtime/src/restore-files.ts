@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync, renameSync, writeFileSync } from "node:fs";
+import { Event } from "@countersign/proto/events/v1/events.ts";
 import { z } from "zod";
 import { ConfigError } from "./config.ts";
 
@@ -136,5 +137,8 @@ export function changedAccounts(
 }
 
 /** An event of the stream; from `export-events`. */
-export const eventLine = z.object({ subject: z.string(), event: z.base64() });
+export const eventLine = z.object({
+  subject: z.string(),
+  event: z.base64().transform((text) => Event.decode(Buffer.from(text, "base64"))),
+});
 export type EventLine = z.output<typeof eventLine>;

@@ -1,6 +1,6 @@
 import { isUuid } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { Event } from "@countersign/proto/events/v1/events.ts";
+import type { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyFromProto } from "@countersign/rpc";
 import {
   command,
@@ -67,8 +67,7 @@ async function takeAwayAgain(prisma: PrismaClient, lines: Iterable<EventLine>) {
   const freezes = new Map<string, Event>();
   const alerts = new Map<string, Event>();
   let [replayed, held] = [0, 0];
-  for (const { subject, event: encoded } of lines) {
-    const event = Event.decode(Buffer.from(encoded, "base64"));
+  for (const { subject, event } of lines) {
     const { id, accountId, requestId, occurredAt = now } = event;
     if (!isUuid(accountId) || !isUuid(id)) continue;
     const about = /^cs\.v1\.(\w+\.[^.]+\.[\w-]+)$/.exec(subject)?.[1]?.replace(`.${accountId}.`, ".");

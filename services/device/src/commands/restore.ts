@@ -1,7 +1,6 @@
 import { isUuid } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { sql } from "@countersign/postgres";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import {
   command,
@@ -35,8 +34,8 @@ export const restore = command({
           WHERE status = 'pending' AND attempt_id IS NULL AND expires_at > now()`);
         print(`the database went back: ${ended} 2FA requests have expired`);
       }
-      for (const { subject, event: encoded } of events) {
-        const { deviceRemoved, occurredAt } = Event.decode(Buffer.from(encoded, "base64"));
+      for (const { subject, event } of events) {
+        const { deviceRemoved, occurredAt } = event;
         if (!subject.startsWith("cs.v1.device.") || !isUuid(deviceRemoved?.deviceId ?? "") || !occurredAt) continue;
         await postgres.execute(sql`
           UPDATE device SET removed_at = ${occurredAt}

@@ -1,4 +1,3 @@
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import { type ChainLine, changedAccounts, type EventLine, type Found, type SignedUp } from "@countersign/runtime";
 import type { Vault } from "../vault/index.ts";
 
@@ -12,7 +11,7 @@ export function candidatesOf(signedUp: readonly SignedUp[], events: Iterable<Eve
   for (const { chainName, userKey, accountId } of signedUp) add(`${chainName}/${userKey.publicKey}`, accountId);
   for (const { chainName, address, accountId } of changedAccounts(lines, [])) add(`${chainName}/${address}`, accountId);
   for (const { event } of events) {
-    const { accountId, addressBound, accountDeployed } = Event.decode(Buffer.from(event, "base64"));
+    const { accountId, addressBound, accountDeployed } = event;
     if (addressBound) add(`${addressBound.chainName}/${addressBound.address}`, accountId);
     for (const { chainName, address } of accountDeployed?.addresses ?? [])
       add(`${chainName}/${address.replace(/^0x/, "")}`, accountId);

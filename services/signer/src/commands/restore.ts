@@ -1,5 +1,4 @@
 import { systemClock } from "@countersign/core";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import {
   chainLine,
   changedAccounts,
@@ -121,8 +120,7 @@ async function recordEpoch(tx: Prisma.TransactionClient, epoch: Epoch, vault: Va
  * may write no events of the signer, and a forged checkpoint would end the restore.
  */
 function checkpointOf({ subject, event }: EventLine): SignedCheckpoint[] {
-  if (!subject.startsWith("cs.v1.signer.")) return [];
-  const { auditCheckpoint } = Event.decode(Buffer.from(event, "base64"));
-  if (!auditCheckpoint) return [];
+  const { auditCheckpoint } = event;
+  if (!auditCheckpoint || !subject.startsWith("cs.v1.signer.")) return [];
   return [{ text: auditCheckpoint.text.toString("utf8"), signature: auditCheckpoint.signature.toString("hex") }];
 }
