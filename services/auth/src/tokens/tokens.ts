@@ -1,9 +1,7 @@
 import { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, REFRESH_TOKEN_TYPE } from "@countersign/access-tokens";
 import { type Clock, isUuid, uuidv4, type VerifiedToken } from "@countersign/core";
-import type { PublicKey } from "@countersign/keys";
 import { signMessage } from "@countersign/keys/node";
 import { decodeProtectedHeader, errors, jwtVerify } from "jose";
-import type { App } from "../domain/login.ts";
 import type { RefreshTokenIds } from "../domain/sessions/refresh-token.ts";
 import { ACCESS_TOKEN_MS, type Credentials, type Session, type SessionScope } from "../domain/sessions/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
@@ -43,14 +41,9 @@ export interface TokensOptions {
  * reads.
  */
 export function createTokens({ keys, identityKeys, issuer, clock }: TokensOptions) {
-  interface AccessToken {
-    readonly accountId: string;
-    /** The session's id; ending the session revokes the token. */
+  interface AccessToken extends Pick<Session, "accountId" | "app" | "deviceKey" | "accountKey" | "authTime"> {
+    /** Ending the session revokes the token. */
     readonly sessionId: string;
-    readonly app: App;
-    readonly deviceKey: PublicKey;
-    readonly accountKey: PublicKey;
-    readonly authTime: Date | undefined;
     readonly tokenId: string;
     readonly expiresAt: Date;
     readonly scope: { readonly scope: SessionScope } | { readonly scope: "sign"; readonly two_factor: string };
