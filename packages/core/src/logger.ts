@@ -4,34 +4,20 @@
  */
 export const LOG_FIELDS = [
   // The line and its process
-  ...["name", "component", "err", "event", "file", "job", "step", "status", "state", "from", "to", "signal", "version"],
+  ...["name", "component", "err", "event", "file", "job", "status", "from", "to"],
   // The request
-  ...["requestId", "traceId", "method", "route", "rpc", "operation", "caller", "callee", "code", "reason", "rule"],
-  ...["verdict", "durationMs", "attempt", "attempts"],
+  ...["requestId", "traceId", "method", "route", "rpc", "caller", "code", "reason", "rule", "durationMs"],
   // The account and what belongs to it
-  ...["accountId", "sessionId", "deviceId", "appId", "twoFactorId", "signUpId", "provider"],
+  ...["accountId", "deviceId", "twoFactorId"],
   // An administrator's command; `why` is the administrator's text
   ...["person", "command", "why"],
   // Events and jobs
-  ...[
-    "eventId",
-    "endpoint",
-    "result",
-    "subject",
-    "stream",
-    "durable",
-    "sequence",
-    "batchSize",
-    "count",
-    "limit",
-    "delayMs",
-    "ageMs",
-  ],
+  ...["eventId", "endpoint", "result", "subject", "durable", "attempt", "limit"],
   // Chains and signing
-  ...["chainName", "network", "transactionId", "blockHeight", "keyIndex", "kid", "scriptHash", "messageHash"],
-  ...["policyVersion", "chainId", "lastSequence", "head", "signed"],
+  ...["chainName", "transactionId", "blockHeight", "keyIndex", "policyVersion"],
+  ...["chainId", "sequence", "lastSequence", "head", "signed"],
   // Servers
-  ...["port", "address", "check", "checks"],
+  ...["port", "address"],
 ] as const;
 
 export type LogFields = { readonly [Name in (typeof LOG_FIELDS)[number]]?: unknown };
