@@ -20,18 +20,13 @@ type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaste
 /** An upper bound for the other fields of a request together. */
 const OTHER_BYTES = 256;
 
-export interface SigningStreamOptions {
-  deadlineMs: number;
-  metrics: Pick<RpcMetrics, "rpcClient">;
-}
-
 /**
  * Sends signing calls on signer.v1.Signing/SignStream, where each request carries its own user's token. Each
  * is observed as a call of the unary RPC.
  */
 export function createSigningStream(
   client: Pick<RpcClient<SigningService>, "signStream">,
-  { deadlineMs, metrics }: SigningStreamOptions,
+  { deadlineMs, metrics }: { deadlineMs: number; metrics: Pick<RpcMetrics, "rpcClient"> },
 ): Signing {
   const stream = createCoalescer<SignRequest, SignAnswer>({
     open: (batches, signal) => client.signStream(messagesOf(batches), { signal }),

@@ -23,15 +23,12 @@ export interface TokenKeysUpstream {
 
 export type KeysPath = "/.well-known/jwks.json" | "/.well-known/identity-keys.json";
 
-/** Public keys as JSON text (RFC 7517), and for how many seconds it may be cached. */
-export interface TokenKeysDocument {
-  text: string;
-  maxAgeSeconds: number;
-}
-
 export interface TokenKeysSource {
-  /** Returns the document, from memory while it is fresh. Errors: Unavailable. */
-  read(): Promise<TokenKeysDocument>;
+  /**
+   * Returns public keys as JSON text (RFC 7517), from memory while it is fresh, and for how many seconds it
+   * may be cached. Errors: Unavailable.
+   */
+  read(): Promise<{ text: string; maxAgeSeconds: number }>;
   /** Ends a running fetch. */
   close(): void;
 }

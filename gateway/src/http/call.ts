@@ -10,16 +10,11 @@ export interface RequestIdentity {
   trace: TraceParent;
 }
 
-/** The identifiers with the span itself, as `response.locals` has them. */
-export interface IdentifiedRequest extends RequestIdentity {
-  span: Span;
-}
-
 /**
  * Takes `X-Request-Id` and `traceparent` from the headers where they are valid, and creates what is
  * missing.
  */
-export function identifyRequest(headers: IncomingHttpHeaders): IdentifiedRequest {
+export function identifyRequest(headers: IncomingHttpHeaders): RequestIdentity & { span: Span } {
   const only = (value: string | string[] | undefined) => (typeof value === "string" ? value : undefined);
   const span = startSpan("HTTP request", { kind: "server", parent: parseTraceParent(only(headers.traceparent)) });
   return { requestId: requestIdFrom(only(headers["x-request-id"])), trace: span.trace, span };

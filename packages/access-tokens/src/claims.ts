@@ -46,16 +46,10 @@ const header = z.strictObject({
   kid: z.string().min(1).max(128),
 });
 
-export interface TokenParts {
-  header: string;
-  payload: string;
-  signature: string;
-}
-
 const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
 /** Splits a compact JWS (RFC 7515, section 7.1) into its three parts. Errors: InvalidAccessToken. */
-export function splitToken(raw: string): TokenParts {
+export function splitToken(raw: string): { header: string; payload: string; signature: string } {
   const [, head, payload, signature] = (raw.length <= MAX_LENGTH && PARTS.exec(raw)) || [];
   if (head === undefined || payload === undefined || signature === undefined) throw new AppError("InvalidAccessToken");
   // Only the canonical encoding: the unused bits of a last character could have any value.

@@ -10,11 +10,6 @@ export interface WatchedTokenState extends TokenState {
   close(): void;
 }
 
-export interface WatchTokenStateOptions {
-  logger: Logger;
-  clock?: Clock;
-}
-
 const CURRENT_TIMEOUT_MS = 5_000;
 const CURRENT_POLL_MS = 10;
 
@@ -35,7 +30,7 @@ export async function untilCurrent(state: Pick<TokenState, "current">): Promise<
  */
 export function watchTokenState(
   client: Pick<RpcClient<TokenStateService>, "watch">,
-  options: WatchTokenStateOptions,
+  options: { logger: Logger; clock?: Clock },
 ): WatchedTokenState {
   const logger = options.logger.child({ component: "token-state" });
   const state = createTokenState({

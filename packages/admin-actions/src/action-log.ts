@@ -46,19 +46,13 @@ export async function insertAction(
   return id;
 }
 
-export interface ActionFilter {
-  readonly accountId?: string;
-  readonly beforeId?: string;
-  readonly limit: number;
-}
-
 export interface ActionLog extends AdminRecord {
   /** Records a read; it must be answered only after this. Errors: those of the database. */
   read(by: Administrator, action: AdminCommand): Promise<void>;
   /** Runs an act, which records itself; records its refusal. */
   act<T>(by: Administrator, action: AdminCommand, work: () => Promise<T>): Promise<T>;
   /** Returns actions, the newest first. */
-  list(filter: ActionFilter): Promise<ActionRow[]>;
+  list(filter: { accountId?: string; beforeId?: string; limit: number }): Promise<ActionRow[]>;
   /** Returns requests that may be approved, the newest first; at most 200. */
   openRequests(): Promise<ActionRow[]>;
 }

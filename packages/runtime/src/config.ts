@@ -15,17 +15,13 @@ export class ConfigError extends Error {
   }
 }
 
-export interface LoadEnvOptions {
-  /** For example "AUTH_": a variable with this prefix that the schema does not know stops the start. */
-  prefix?: string;
-}
-
 /**
- * Reads the variables that `schema` names from `env`; an empty or blank variable counts as absent.
+ * Reads the variables that `schema` names from `env`; an empty or blank variable counts as absent. With a
+ * `prefix`, for example "AUTH_", a variable that has it and that the schema does not know stops the start.
  * A `…_DATABASE_URL` holds a password: `…_DATABASE_URL_FILE` names the file that holds it instead.
  * Errors: ConfigError with every problem. `<prefix>ADMIN_LISTEN` belongs to `runService` and is always known.
  */
-export function loadEnv<S extends z.ZodObject>(schema: S, env: Env, options: LoadEnvOptions = {}): z.output<S> {
+export function loadEnv<S extends z.ZodObject>(schema: S, env: Env, { prefix }: { prefix?: string } = {}): z.output<S> {
   const known = Object.keys(schema.shape);
   const input: Record<string, string> = {};
   const problems: string[] = [];
@@ -38,7 +34,6 @@ export function loadEnv<S extends z.ZodObject>(schema: S, env: Env, options: Loa
     if (input[name] !== undefined) problems.push(`${name}: is given twice, also by ${name}_FILE`);
     else input[name] = readSecretFile(file);
   }
-  const { prefix } = options;
   if (prefix !== undefined) {
     for (const name of Object.keys(env)) {
       if (!name.startsWith(prefix) || name === `${prefix}ADMIN_LISTEN` || known.includes(name) || files.includes(name))

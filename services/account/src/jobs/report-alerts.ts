@@ -2,14 +2,9 @@ import type { Logger } from "@countersign/core";
 import type { Counter } from "prom-client";
 import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 
-export interface ReportAlertsOptions {
-  readonly logger: Logger;
-  readonly counter: Counter<"chain" | "kind" | "frozen">;
-}
-
 /** Counts and logs alerts that were committed. */
 export const reportAlerts =
-  ({ logger, counter }: ReportAlertsOptions) =>
+  ({ logger, counter }: { logger: Logger; counter: Counter<"chain" | "kind" | "frozen"> }) =>
   (chainName: string, alerts: readonly Alert[]): void => {
     for (const { accountId, event, kind, freezes } of alerts) {
       counter.inc({ chain: chainName, kind, frozen: String(freezes) });

@@ -43,12 +43,6 @@ export interface VerifiedIdToken extends VerifiedLogin {
   readonly hasEmail: boolean;
 }
 
-/** The tokens that a code was exchanged for. */
-export interface ExchangedCode {
-  readonly idToken: string;
-  readonly accessToken: string;
-}
-
 /** With what this service calls a provider. */
 type Credentials = Pick<ProviderClient, "clientId" | "clientSecret">;
 
@@ -263,7 +257,7 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
       code: string,
       redirectUri: string,
       codeVerifier: string,
-    ): Promise<ExchangedCode> {
+    ): Promise<{ idToken: string; accessToken: string }> {
       const found = await configuration(client);
       try {
         const { id_token: idToken, access_token: accessToken } = await openid.genericGrantRequest(

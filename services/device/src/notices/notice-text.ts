@@ -3,18 +3,13 @@ import type { NoticeKind, NoticeTexts } from "./ports.ts";
 import { de } from "./texts/de.ts";
 import { en } from "./texts/en.ts";
 
-export interface NoticeText {
-  readonly subject: string;
-  readonly text: string;
-}
-
 const TEXTS: Readonly<Record<Language, NoticeTexts>> = { en, de };
 
 /**
  * Returns subject and plain text of a notice. No client wrote any of it: a device's name would allow anybody
  * to put a sentence into our mail.
  */
-export function noticeText(kind: NoticeKind, occurredAt: Date, language: Language): NoticeText {
+export function noticeText(kind: NoticeKind, occurredAt: Date, language: Language): { subject: string; text: string } {
   const { time, notYou, notices } = TEXTS[language];
   const { subject, what, advice = notYou } = notices[kind];
   const at = `${occurredAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;

@@ -13,11 +13,6 @@ import {
 import { genesisHash } from "./record.ts";
 import { keptAtLeast, verifyCheckpoints } from "./verify-checkpoints.ts";
 
-/** A chain as the database has it. */
-export interface StoredChain extends ChainEnd {
-  readonly isClosed: boolean;
-}
-
 export interface EpochBasis {
   /** The statement about the last part of the log that was taken out of the database. */
   readonly archive?: SignedText | undefined;
@@ -25,7 +20,8 @@ export interface EpochBasis {
   readonly database: readonly SignedCheckpoint[];
   /** Checkpoints that were kept elsewhere. */
   readonly elsewhere: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[];
-  readonly chains: readonly StoredChain[];
+  /** As the database has them. */
+  readonly chains: readonly (ChainEnd & { readonly isClosed: boolean })[];
   readonly keys: AuditPublicKeys;
   /** The database went back, also where no checkpoint that it lost is known. */
   readonly wentBack: boolean;

@@ -2,17 +2,12 @@ import { invalidField } from "@countersign/core";
 import { describeTemplates } from "@countersign/flow";
 import type { ChainPolicy } from "../policy/chain.ts";
 
-export interface ListTemplatesPorts {
-  readonly chains: ReadonlyMap<string, ChainPolicy>;
-  chain(name: string): ChainPolicy;
-}
-
 /**
  * Returns the templates that are signed on a chain. The name may be empty where there is one chain. Errors:
  * UnknownChain, InvalidRequest.
  */
 export const listTemplates =
-  ({ chains, chain }: ListTemplatesPorts) =>
+  ({ chains, chain }: { chains: ReadonlyMap<string, ChainPolicy>; chain(name: string): ChainPolicy }) =>
   (chainName: string) => {
     const names = [...chains.keys()];
     if (chainName === "" && names.length > 1)

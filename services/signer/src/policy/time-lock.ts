@@ -47,12 +47,6 @@ export function staleLogin(
     : undefined;
 }
 
-/** The conditions that a template must meet before it is signed. */
-export interface RequiredTimeLock {
-  readonly lockMs: number;
-  readonly needsFreshLogin: boolean;
-}
-
 /** The session that requests a template. */
 export interface RequestingSession {
   readonly scope: VerifiedToken["scope"];
@@ -73,7 +67,7 @@ export function timeLockOf(
   by: RequestingSession,
   accountAgeMs: number | undefined,
   policy: TimeLockPolicy,
-): RequiredTimeLock | undefined {
+): { lockMs: number; needsFreshLogin: boolean } | undefined {
   switch (template?.name) {
     case "add-recovery-key":
     case "replace-recovery-key":

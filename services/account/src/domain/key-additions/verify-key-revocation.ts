@@ -7,10 +7,6 @@ import {
   sealedTransaction,
 } from "./named-transaction.ts";
 
-export interface VerifyKeyRevocationCommand extends NamedTransaction {
-  readonly publicKey: PublicKey;
-}
-
 /**
  * Verifies that the named transaction revoked this key of the account, and that the key is revoked now. Its
  * other effects are not checked: a revocation only takes away.
@@ -18,7 +14,7 @@ export interface VerifyKeyRevocationCommand extends NamedTransaction {
  */
 export const verifyKeyRevocation =
   (options: NamedTransactionOptions) =>
-  async (command: VerifyKeyRevocationCommand, signal: AbortSignal): Promise<void> => {
+  async (command: NamedTransaction & { readonly publicKey: PublicKey }, signal: AbortSignal): Promise<void> => {
     const { chain, address, events } = await sealedTransaction(options, command, signal);
     const revoked = events.flatMap(({ revokedKey }) => (revokedKey?.address === address ? [revokedKey.keyIndex] : []));
     const same = (await chain.accountKeys(address, signal)).filter(

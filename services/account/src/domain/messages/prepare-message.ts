@@ -41,11 +41,6 @@ export interface PrepareMessageCommand {
   readonly change: WantedChange;
 }
 
-export interface PrepareMessageOptions {
-  readonly accounts: Pick<AccountStore, "find">;
-  readonly chains: ReadonlyMap<string, MessageChain>;
-}
-
 /**
  * Prepares the payload of a template for the account's device to sign: proposed by the server key at its next
  * sequence number, paid by the paymaster, and in the one form that the signer signs. Rejects changes that the
@@ -54,7 +49,7 @@ export interface PrepareMessageOptions {
  * InvalidRequest.
  */
 export const prepareMessage =
-  ({ accounts, chains }: PrepareMessageOptions) =>
+  ({ accounts, chains }: { accounts: Pick<AccountStore, "find">; chains: ReadonlyMap<string, MessageChain> }) =>
   async ({ accountId, chainName, change }: PrepareMessageCommand, signal: AbortSignal): Promise<Uint8Array> => {
     const chain = chainNamed(chains, chainName);
     const address = await cadenceAddressOf(accounts, accountId, chainName);

@@ -6,10 +6,6 @@ import { currentMessage } from "./renew-message.ts";
 import { renewing } from "./two-factor-state.ts";
 import { type TwoFactorView, viewIn } from "./two-factor-view.ts";
 
-export interface RedirectTwoFactor extends OfTwoFactor {
-  destDeviceId: string;
-}
-
 // A concurrent read may renew the message, which decides nothing: the redirection is tried again on the
 // renewed one.
 const MAX_TRIES = 5;
@@ -19,7 +15,7 @@ const MAX_TRIES = 5;
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, DeviceNotFound.
  */
 export function redirectTwoFactor(ports: TwoFactorPorts) {
-  return async (command: RedirectTwoFactor): Promise<TwoFactorView> => {
+  return async (command: OfTwoFactor & { destDeviceId: string }): Promise<TwoFactorView> => {
     const { session, twoFactorId, destDeviceId, requestId } = command;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const twoFactor = await findReconciled(ports, command);
