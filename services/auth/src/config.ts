@@ -41,8 +41,8 @@ const schema = serviceEnv.extend({
   AUTH_LIMIT_TWO_FACTOR_PER_MINUTE: limit.default(30),
   /** Five answers for each challenge. */
   AUTH_LIMIT_RESPOND_PER_MINUTE: limit.default(150),
-  /** Of one key. */
-  AUTH_LIMIT_SIGN_IN_PER_HOUR: limit.default(60),
+  /** Of one key, in each replica. */
+  AUTH_LIMIT_SIGN_IN_PER_MINUTE: limit.default(5),
   /** Thousands of phones may share an address, and each refreshes four times an hour. */
   AUTH_LIMIT_REFRESH_PER_MINUTE: limit.default(600),
   /** How many times as many requests an IPv6 /48 may send as one of its /64s. */
@@ -90,7 +90,7 @@ export function loadConfig(env: Env, files = readOnce) {
       twoFactor: byAddress(settings.AUTH_LIMIT_TWO_FACTOR_PER_MINUTE),
       respond: byAddress(settings.AUTH_LIMIT_RESPOND_PER_MINUTE),
       refresh: byAddress(settings.AUTH_LIMIT_REFRESH_PER_MINUTE),
-      signInsPerHour: scaled(settings.AUTH_LIMIT_SIGN_IN_PER_HOUR),
+      signInsPerMinute: scaled(settings.AUTH_LIMIT_SIGN_IN_PER_MINUTE),
     },
     addresses: {
       device: settings.CS_DEVICE_ADDRESS,

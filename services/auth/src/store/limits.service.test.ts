@@ -1,8 +1,7 @@
-import type { AppError } from "@countersign/core";
 import { createTestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, type Postgres, sql } from "@countersign/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AddressLimit, createCounter, createLimit as createLimitOf, createLimits } from "./limits.ts";
+import { type AddressLimit, createCounter, createLimit as createLimitOf } from "./limits.ts";
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let postgres: Postgres;
@@ -27,17 +26,6 @@ it("lets through exactly as many as the limit says, however they come and throug
   expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
   await expect(ask(0)).rejects.toMatchObject({ reason: "RateLimited", retryAfterSeconds: expect.any(Number) });
   await replicas[0]!({ clientIp: "203.0.113.10" });
-});
-
-it("counts the sign-ins of a key for an hour, from all addresses, and those of other keys by themselves", async () => {
-  const byAddress = limitOf(1);
-  const limits = { signUp: byAddress, challenge: byAddress, respond: byAddress, twoFactor: byAddress };
-  const { signIns } = createLimits(postgres, { ...limits, refresh: byAddress, signInsPerHour: 3 });
-  for (let signedIn = 0; signedIn < 3; signedIn += 1) await signIns("account/key");
-  const refused = await signIns("account/key").catch((error: AppError) => error);
-  expect(refused).toMatchObject({ reason: "RateLimited" });
-  expect(refused!.retryAfterSeconds).toBeGreaterThan(3_500);
-  await signIns("account/other");
 });
 
 it("fails when it cannot count", async () => {

@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "@countersign/core";
+import { AppError, type Clock, isAppError, limitPerMinute } from "@countersign/core";
 import { createShardBatcher, type Postgres, type Statement, sql } from "@countersign/postgres";
 import { LRUCache } from "lru-cache";
 import type { Limit } from "../domain/limit.ts";
@@ -114,28 +114,27 @@ export function createLimit(count: Count, name: string, { perMinute, wideFactor 
   };
 }
 
-/** Permits so many calls for each id in so many seconds. Errors: RateLimited. */
-export const createIdLimit =
-  (count: Count, name: string, points = 1, seconds = 1) =>
-  (id: string) =>
-    count({ key: `${name}:${id}`, points, seconds });
+/** Permits one call a second for each id. Errors: RateLimited. */
+export const createPollLimit = (count: Count, name: string) => (id: string) =>
+  count({ key: `${name}:${id}`, points: 1, seconds: 1 });
 
 /** The limits of auth's operations. */
 export type Limits = Readonly<Record<"signUp" | "challenge" | "respond" | "twoFactor" | "refresh", AddressLimit>> & {
-  readonly signInsPerHour: number;
+  readonly signInsPerMinute: number;
 };
 
 /** Creates the limits of auth's operations. */
-export function createLimits(postgres: Postgres, { signInsPerHour, ...limits }: Limits) {
+export function createLimits(postgres: Postgres, { signInsPerMinute, ...limits }: Limits, clock: Clock) {
   const count = createCounter(postgres);
+  const limitSignIns = limitPerMinute(clock);
   return {
     signUp: createLimit(count, "sign-up", limits.signUp),
     challenge: createLimit(count, "challenge", limits.challenge),
     respond: createLimit(count, "respond", limits.respond),
     twoFactor: createLimit(count, "two-factor", limits.twoFactor),
     refresh: createLimit(count, "refresh", limits.refresh),
-    polls: createIdLimit(count, "two-factor-poll"),
-    // Of a key. Each leaves a session for a week, and statements read those of an account.
-    signIns: createIdLimit(count, "sign-in", signInsPerHour, 3_600),
+    polls: createPollLimit(count, "two-factor-poll"),
+    /** By account and key, in this process. Errors: RateLimited. */
+    signIns: (id: string) => limitSignIns(id, signInsPerMinute),
   };
 }

@@ -37,7 +37,7 @@ export async function openStores(runtime: ServiceRuntime, limits: Limits) {
     contacts: asPort("contacts", prismaContactStore(prisma)),
     deleteExpired: deleteExpiredRows(postgres),
     freezes: asPort("freezes", prismaFreezeStore(prisma)),
-    limits: createLimits(postgres, limits),
+    limits: createLimits(postgres, limits, runtime.clock),
     holds: asPort("holds", prismaHoldStore(prisma)),
     readings: authReadings(postgres),
     openSignUps: readOpenSignUps(postgres),

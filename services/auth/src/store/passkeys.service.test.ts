@@ -71,7 +71,7 @@ function world() {
   const respond = respondChallenge({
     ...shared,
     recordKeyUse: () => undefined,
-    limitSignIns: async () => undefined,
+    limitSignIns: () => undefined,
     passkeys: {
       relyingPartiesOf: (appId) => (appId === "demo" || appId === "development" ? [TEST_RELYING_PARTY] : []),
     },

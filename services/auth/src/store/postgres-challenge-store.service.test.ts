@@ -47,7 +47,7 @@ describe("challenges", () => {
       listPasskeys: async () => [],
       passkeys: { relyingPartiesOf: () => [] },
       clock,
-      limitSignIns: async () => undefined,
+      limitSignIns: () => undefined,
       issue: async () => ({ accessToken: "", refreshToken: "" }),
     });
     const newChallenge = async () => {

@@ -9,7 +9,7 @@ import { app, clock, database, eventsOf, now, postgres, prisma, times } from "..
 import { FIRST_POSITIONS, tokenStateSince } from "../testing/token-state.ts";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";
 import { waitsForAccount } from "../testing/waits-for-account.ts";
-import { createCounter, createIdLimit } from "./limits.ts";
+import { createCounter, createPollLimit } from "./limits.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { memberSince } from "./prisma-freeze-store.ts";
@@ -305,7 +305,7 @@ it("a freeze keeps new devices out until it is lifted, and known ones not", asyn
 it("polling is let through once a second for each request", async () => {
   const postgres = openPostgres(database.url, { connections: 2 });
   try {
-    const poll = createIdLimit(createCounter(postgres), "two-factor-poll");
+    const poll = createPollLimit(createCounter(postgres), "two-factor-poll");
     const id = uuidv7(clock);
     const polled = await Promise.allSettled(times(5, () => poll(id)));
     expect(polled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);

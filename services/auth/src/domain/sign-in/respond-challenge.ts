@@ -46,7 +46,7 @@ export interface RespondChallengeOptions {
   readonly passkeys: PasskeySettings;
   readonly clock: Clock;
   /** Counts a right answer by its account and key. Errors: RateLimited. */
-  limitSignIns(id: string): Promise<void>;
+  limitSignIns(id: string): void;
   issue(session: Session): Promise<Credentials>;
 }
 
@@ -111,10 +111,11 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
   async function open<Account>(challenge: Challenge, { answer, requestId, findAccount }: RespondChallenge<Account>) {
     const { key, counter } = await findAnswerer(challenge, answer);
     const { data, accountId, chainName, app, authTime } = challenge;
+    // Each sign-in leaves a session for a week, and statements read those of an account.
+    options.limitSignIns(`${accountId}/${key.publicKey}`);
     const [{ accountKey, deviceKey, origin, readAt }, account] = await Promise.all([
       findKey(challenge, key),
       findAccount(accountId, chainName),
-      options.limitSignIns(`${accountId}/${key.publicKey}`),
     ]);
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
