@@ -1,5 +1,12 @@
 import { createHash } from "node:crypto";
-import { accountProofMessage, createAccessApi, encodeCadence, userMessage } from "@countersign/flow";
+import {
+  accountProofMessage,
+  addUserKeyArguments,
+  createAccessApi,
+  encodeCadence,
+  keyTemplateScript,
+  userMessage,
+} from "@countersign/flow";
 import { verifySignature } from "@countersign/keys/node";
 import { serviceAddress } from "@countersign/local-stack/emulator.ts";
 import { UserMessagesService } from "@countersign/proto/signer/v1/user_messages.ts";
@@ -9,9 +16,18 @@ import { afterAll, describe, expect, it } from "vitest";
 import { chain, stack } from "../support/person.ts";
 import { expectProblem, send } from "../support/raw-request.ts";
 import { afterwards, attackerPhone, type Victim } from "./attacker.ts";
-import { bytes, tagged, utf8 } from "./messages.ts";
+import { bytes, integer, tagged, utf8 } from "./messages.ts";
 import { secret } from "./secrets.ts";
-import { fields, otherPerson, signedRecords, token, victim } from "./signing-attacks.ts";
+import {
+  ask as askToSign,
+  envelope,
+  fields,
+  otherPerson,
+  signature,
+  signedRecords,
+  token,
+  victim,
+} from "./signing-attacks.ts";
 import { mintAccessToken } from "./token-forge.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
@@ -47,6 +63,12 @@ const askForProof = (attempt: Attempt = {}) => {
   return ask("account-proof", accountProofMessage(statement), statement, attempt);
 };
 
+/** Returns a token for the victim's account, as auth could make it, that names a phone's key as the account's. */
+function tokenWithKeyOf({ deviceKey: { algorithm, publicKey } }: ReturnType<typeof attackerPhone>) {
+  const own = { alg: algorithm, key: publicKey };
+  return mintAccessToken(victim, { session_key: own, account_key: own });
+}
+
 /** Expects a refusal with this reason or error; nothing of these bytes was ever signed. */
 async function expectRefused(answer: Awaited<ReturnType<typeof ask>>, reason: string, message: Uint8Array) {
   expectProblem(answer, [400, 401, 403], [answer.body.error]);
@@ -66,10 +88,21 @@ describe.each([
 
   it("is not signed for an auth service that was broken into and names its own key in a token", async () => {
     const by = attackerPhone();
-    const { algorithm, publicKey } = by.deviceKey;
-    const own = { alg: algorithm, key: publicKey };
-    const bearer = await mintAccessToken(victim, { session_key: own, account_key: own });
-    await expectRefused(await attempt({ by, bearer }), "UnregisteredKey", messageOf());
+    await expectRefused(await attempt({ by, bearer: await tokenWithKeyOf(by) }), "UnregisteredKey", messageOf());
+  });
+
+  it("is not signed for it with a second key either, whose addition the first one approves", async () => {
+    const [by, approver] = [attackerPhone(), attackerPhone()];
+    const addition = {
+      script: utf8(keyTemplateScript("add-user-key")),
+      arguments: addUserKeyArguments(by.deviceKey).map(utf8),
+      proposerKey: integer(0),
+    };
+    const approved = await envelope(addition, async (items) => [await signature(items, { by: approver.deviceKey })]);
+    // The chain refuses the transaction: nobody pays, and no key is added.
+    const paid = await askToSign("paymaster", approved, {}, await tokenWithKeyOf(approver));
+    expect(paid.status, paid.text).toBe(200);
+    await expectRefused(await attempt({ by, bearer: await tokenWithKeyOf(by) }), "UnregisteredKey", messageOf());
   });
 
   it("is not signed for somebody else's account: not with one's own key, nor with the owner's signature", async () => {
