@@ -41,6 +41,8 @@ export const unprovoked = (because: string): Unprovoked => ({ because });
 /** Of operations that ask the chain; tests/e2e/names.test.ts refuses its node on a stack of its own. */
 export const CHAIN_AWAY = unprovoked("the shared stack's chain node is never away; names.test.ts has one that is");
 
+export const WITHIN_LIMIT = unprovoked("the shared stack has limits of thousands a minute; a unit test meets this one");
+
 /** Returns every code that has a test for an operation, or a reason for having none. */
 export const codesOf = (operationId: string, row: Row): Record<string, Provoked> => ({
   ...commonCodes(operations[operationId]!),

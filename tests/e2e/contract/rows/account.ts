@@ -16,7 +16,7 @@ import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, once, undeployed } from "../people.ts";
 import { account, accountWithParents, address, hex, network as networkSchema, timeLock } from "../resources.ts";
-import { CHAIN_AWAY, type Rows, seenIn, unprovoked } from "../rows.ts";
+import { CHAIN_AWAY, type Rows, seenIn, unprovoked, WITHIN_LIMIT } from "../rows.ts";
 
 const owner = once(signUpPerson);
 const freezer = once(signUpPerson);
@@ -68,6 +68,7 @@ export const accounts: Rows = {
       ParentNotLinked: async () => exchange("linkParent", { token: tokenOf(await freezer()) }),
       AccountNotReady: async () => exchange("linkParent", { token: (await undeployed()).token }),
       ChainUnavailable: CHAIN_AWAY,
+      RateLimited: WITHIN_LIMIT,
     },
     hostile: { answers: ["ParentNotLinked"] },
   },

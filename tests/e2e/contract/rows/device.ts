@@ -5,7 +5,7 @@ import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, attributes, fullDeviceOf, once } from "../people.ts";
 import { device } from "../resources.ts";
-import { type Rows, unprovoked } from "../rows.ts";
+import { type Rows, unprovoked, WITHIN_LIMIT } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
 const owner = once(signUpPerson);
@@ -34,6 +34,7 @@ export const devices: Rows = {
       InvalidPublicKey: () => update({}, NOT_ON_THE_CURVE),
       DeviceNotFound: () => update({ name: "Mine now" }, newPhone().deviceKey.publicKey),
       PushTokenNotYours: async () => update({ pushToken: "mine" }, (await second()).deviceKey.publicKey),
+      RateLimited: WITHIN_LIMIT,
     },
     hostile: {
       answers: ["DeviceNotFound"],

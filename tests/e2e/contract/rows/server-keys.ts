@@ -14,7 +14,7 @@ import { access, chain, chainName, type Person, signUpPerson, tokenOf } from "..
 import { exchange } from "../exchange.ts";
 import { accountIdOf, once, undeployed } from "../people.ts";
 import { hex, txId } from "../resources.ts";
-import { type Rows, seenIn, unprovoked } from "../rows.ts";
+import { type Rows, seenIn, unprovoked, WITHIN_LIMIT } from "../rows.ts";
 
 const owner = once(signUpPerson);
 const newServerKey = "ab".repeat(64);
@@ -72,6 +72,7 @@ export const serverKeys: Rows = {
     codes: {
       AccountNotReady: unprovoked("an account whose chain shows no server key of ours any more"),
       ChainUnavailable: CHAIN_UNAVAILABLE,
+      RateLimited: WITHIN_LIMIT,
     },
     besides: "docs/keys.md",
   },
