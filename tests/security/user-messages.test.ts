@@ -63,7 +63,7 @@ const askForProof = (attempt: Attempt = {}) => {
   return ask("account-proof", accountProofMessage(statement), statement, attempt);
 };
 
-/** Returns a token of the victim's account, as auth could make it, with a phone's key as the account's. */
+/** Returns a token for the victim's account, as auth could make it, that names a phone's key. */
 function tokenWithKeyOf({ deviceKey: { algorithm, publicKey } }: ReturnType<typeof attackerPhone>) {
   const own = { alg: algorithm, key: publicKey };
   return mintAccessToken(victim, { session_key: own, account_key: own });
