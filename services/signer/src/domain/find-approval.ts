@@ -42,10 +42,8 @@ export async function findApproval(
       ? known.slice(0, MAX_APPROVERS)
       : [{ key: token.accountKey, isRecoveryKey: token.scope === "recover" }];
   const { key, isRecoveryKey } = await requireSigner(facts, candidates, relyingParties);
-  const approver = known.find(
-    (each) => each.isRecoveryKey === isRecoveryKey && sameHolder(each.key.publicKey, key.publicKey),
-  );
-  return { isRecoveryKey, isRegistered: approver !== undefined, approverSince: approver?.signedAt };
+  const ofKind = known.filter((each) => each.isRecoveryKey === isRecoveryKey);
+  return { isRecoveryKey, registered: ofKind.find((each) => sameHolder(each.key.publicKey, key.publicKey)) };
 }
 
 /**

@@ -7,10 +7,8 @@ import { addedRecoveryKey, addedUserKey } from "./template.ts";
 /** The key of the account that approves what the paymaster is to pay for. */
 export interface Approval {
   readonly isRecoveryKey: boolean;
-  /** The signer helped it onto the account, and signed no revocation; false where no user key is added. */
-  readonly isRegistered: boolean;
-  /** When it came to the account; undefined where that is not known. */
-  readonly approverSince: Date | undefined;
+  /** Where the signer has helped it onto the account and not revoked it; loaded where a user key is added. */
+  readonly registered: { readonly signedAt?: Date } | undefined;
 }
 
 /** The addition of a user key, as the paymaster signs it. */
@@ -182,14 +180,14 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
  * pays for every new user key (see paymasterPaysWhereRequired), and it alone sees who approved.
  */
 export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now: Date): Effect[] {
-  const { isRecoveryKey, isRegistered, approverSince } = approval;
-  const key = isRegistered ? addedUserKey(facts.template) : undefined;
+  const { isRecoveryKey, registered } = approval;
+  const key = registered && addedUserKey(facts.template);
   const source = isRecoveryKey ? "recovery" : "device";
-  const renewableSince = openSince(facts, now);
+  const times = { renewableSince: openSince(facts, now), approverSince: registered?.signedAt };
   return [
     ...keyEffects(facts, now),
     ...(key && !isRecoveryKey ? [deviceApprovedKey(key, now)] : []),
-    ...(key ? [{ kind: "key-addition", key, source, renewableSince, approverSince } as const] : []),
+    ...(key ? [{ kind: "key-addition", key, source, ...times } as const] : []),
     ...ephemeralUse(facts, "paymaster"),
   ];
 }

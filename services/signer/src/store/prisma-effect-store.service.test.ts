@@ -82,7 +82,7 @@ const keyChange = (change: Template["change"], number: bigint) =>
     account: { serverKeyVersion: 1 },
     chain: {},
   }) as unknown as RequestFacts;
-const approval = { isRecoveryKey: false, isRegistered: true, approverSince: undefined };
+const approval = { isRecoveryKey: false, registered: {} };
 
 it("does not let a key be added that another request revoked after this one had loaded its facts", async () => {
   const [one, other] = replicas.map((replica) => prismaEffectStore(replica, bindings)) as [EffectStore, EffectStore];
