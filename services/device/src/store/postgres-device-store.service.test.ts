@@ -1,3 +1,4 @@
+import { uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import type { Postgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
@@ -231,9 +232,11 @@ describe("devices in Postgres", () => {
     expect(await list(accountId)).toHaveLength(1);
   });
 
-  it("removes once, emits once, and a call that comes later registers the key no more", async () => {
+  it("removes once, emits once; a registration that began before brings the key back no more, one after it does", async () => {
     const { register, remove, list } = commands();
-    const command = someRegistration(accountId);
+    const command = { ...someRegistration(accountId), deviceId: uuidv7(clock) };
+    const underWay = uuidv7(clock);
+    clock.advance(1);
     const device = await register(command);
     const removal = {
       session: { accountId, deviceKey: device.publicKey },
@@ -248,8 +251,12 @@ describe("devices in Postgres", () => {
     expect(events).toEqual([device.id]);
 
     // A sign-up for a further network was under way, with another id for the device.
-    for (const deviceId of [command.deviceId, v7()]) expect(await register({ ...command, deviceId })).toEqual(first);
+    for (const deviceId of [command.deviceId, underWay])
+      expect(await register({ ...command, deviceId })).toEqual(first);
     expect(await list(accountId)).toEqual([]);
     expect(await eventsOf(accountId)).toHaveLength(2);
+    clock.advance(1);
+    const again = await register({ ...command, deviceId: uuidv7(clock) });
+    expect(await list(accountId)).toEqual([again]);
   });
 });

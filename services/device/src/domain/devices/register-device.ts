@@ -19,9 +19,13 @@ export interface RegisterDeviceOptions {
   maxDevices: number;
 }
 
+/** Returns when an id was made, a UUID of version 7. */
+const timeOf = (id: string): Date => new Date(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16));
+
 /**
  * Registers a device for an account; for a key that the account has already, returns that device unchanged.
- * So it does for one that was removed: a sign-up that was under way meanwhile does not bring it back.
+ * So it does for one that was removed after this registration began, by the time in its id: a sign-up that
+ * was under way does not bring it back. One that is enrolled again later is a new device.
  * Errors: TooManyDevices; DeviceConflict where the id is another device's.
  *
  * Writes: the device and its event, in one commit; for the account's first device, in one statement.
@@ -45,7 +49,9 @@ export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptio
     return store.withAccount(command.accountId, async (devices) => {
       const live = await devices.listLive();
       const key = command.publicKey.publicKey;
-      const present = live.find(({ publicKey }) => publicKey.publicKey === key) ?? (await devices.findRemoved(key));
+      const removed = await devices.findRemoved(key);
+      const overtaken = removed?.removedAt && timeOf(command.deviceId) <= removed.removedAt ? removed : undefined;
+      const present = live.find(({ publicKey }) => publicKey.publicKey === key) ?? overtaken;
       if (present) {
         if (!samePublicKey(present.publicKey, command.publicKey)) throw new AppError("DeviceConflict");
         return present;
