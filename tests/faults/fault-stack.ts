@@ -35,6 +35,8 @@ export interface FaultStack extends RunningStack {
   died(): string[];
   /** Keeps the logs for the reader of a failure; returns their folder. */
   keepLogs(): string;
+  /** Returns what our processes have logged of calls refused as unavailable, and the warnings. */
+  troubles(): string[];
 }
 
 /** Returns the two processes of a program. */
@@ -138,6 +140,11 @@ export async function startFaultStack(
       rmSync(kept, { recursive: true, force: true });
       cpSync(join(stateDir, "log"), kept, { recursive: true });
       return kept;
+    },
+    troubles() {
+      const logs = programs.flatMap(replicasOf).map((name) => join(stateDir, "log", `${name}.log`));
+      const lines = logs.filter(existsSync).flatMap((file) => readFileSync(file, "utf8").split("\n"));
+      return lines.filter((line) => /"level":"(warn|error)"|"reason":"Unavailable"/.test(line));
     },
     async stop() {
       await running.stop();

@@ -162,6 +162,7 @@ export async function replaceUnderLoad(
   const { failed, ...counts } = await load.stop();
   const seconds = Math.round((performance.now() - began) / 1_000);
   console.log(`rotation: ${seconds} s, ${JSON.stringify(counts)}, ${failed.length} failed`);
+  if (failed.length > 0) console.log(stack.troubles().slice(-80).join("\n"));
   expect(failed).toEqual([]);
   expect(stack.died()).toEqual([]);
   return { persons: load.persons, certificates };
