@@ -55,8 +55,6 @@ export default defineConfig({
           ...common,
           include: ["packages/{client,fcl,flow,keys,react-native}/**/*.test.ts"],
           exclude: [...exclude, "**/*.{browser,property}.test.ts"],
-          // A matching code takes a second or two without WebCrypto.
-          testTimeout: 30_000,
           ...sharedWorkers,
           maxWorkers,
         },

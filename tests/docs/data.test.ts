@@ -16,11 +16,10 @@ it("the program of docs/two-factor.md makes the codes of its test vectors", () =
   const around = `
 import hashlib, json, sys
 for vector in json.load(sys.stdin):
-    keys = [vector["accountKey"], vector["deviceKey"]]
-    password = "".join(f"{key['algorithm']} {key['publicKey']}\\n" for key in keys).encode()
-    salt = f"countersign-matching-code-v2\\n{vector['accountId']}\\n{vector['twoFactorId']}\\n".encode()
+    keys = [f"{vector[name]['algorithm']} {vector[name]['publicKey']}" for name in ("accountKey", "deviceKey")]
+    text = "".join(f"{line}\\n" for line in ["countersign-matching-code-v3", vector["code"][:4], *keys])
     ${python!.text.trim().replaceAll("\n", "\n    ")}
-    print(f"{code[:4]}-{code[4:]}")
+    print(f"{vector['code'][:4]}-{second}")
 `;
   const printed = execFileSync("python3", ["-c", around], { input: vectors!.text, encoding: "utf8" });
   const codes = (JSON.parse(vectors!.text) as { code: string }[]).map(({ code }) => code);

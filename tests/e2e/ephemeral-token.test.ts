@@ -22,7 +22,7 @@ async function ask(): Promise<NewDevice> {
   return { ...phone, asked: await phone.client.requestTwoFactor({ login, chainName }) };
 }
 
-const codeOf = ({ client, asked }: NewDevice): Promise<string> => client.matchingCode(asked);
+const codeOf = ({ client }: NewDevice): string => client.matchingCode();
 const idOf = ({ asked }: NewDevice): string => asked.twoFactorAuth.id;
 const messageOf = ({ asked }: NewDevice): string => asked.twoFactorAuth.request.message;
 const sign = (token: string, message: string) =>
@@ -81,7 +81,7 @@ describe("the ephemeral token of a request that is over", () => {
     await expectUseless(newDevice);
     const answer = await finish(newDevice.asked.ephemeralAccessToken, idOf(newDevice));
     expect(answer).toMatchObject({ status: 410, body: { error: "TwoFactorAuthExpired" } });
-    const late = owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: await codeOf(newDevice) });
+    const late = owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: codeOf(newDevice) });
     await expect(late).rejects.toMatchObject({ error: "TwoFactorAuthNotPending" });
     abort.abort();
     await following;
@@ -90,7 +90,7 @@ describe("the ephemeral token of a request that is over", () => {
   it("signs nothing any more once it was finished, and the session that it opened goes on", async () => {
     const newDevice = await ask();
     const { ephemeralAccessToken: token } = newDevice.asked;
-    await owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: await codeOf(newDevice) });
+    await owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: codeOf(newDevice) });
     await newDevice.client.waitForTwoFactor(newDevice.asked);
     await expectUseless(newDevice);
     expect(await finish(token, idOf(newDevice))).toMatchObject({

@@ -76,7 +76,7 @@ describe("a passkey of a real browser", () => {
     const { client, passkey } = await newOwner(phone.email);
     const newDevice = await client.requestTwoFactor({ login: await logIn(phone.email), chainName, device: attributes });
     await phone.client.approveTwoFactor(newDevice.twoFactorAuth.id, {
-      matchingCode: await client.matchingCode(newDevice),
+      matchingCode: client.matchingCode(),
     });
     const enrolled = await client.waitForTwoFactor(newDevice);
     expect(enrolled.account.id).toBe(phone.signedUp.account.id);
@@ -96,7 +96,7 @@ describe("a passkey of a real browser", () => {
     const phone = newPhone();
     const newDevice = await phone.client.requestTwoFactor({ login: await logIn(ada.email), chainName });
     await ada.client.approveTwoFactor(newDevice.twoFactorAuth.id, {
-      matchingCode: await phone.client.matchingCode(newDevice),
+      matchingCode: phone.client.matchingCode(),
     });
     expect((await phone.client.waitForTwoFactor(newDevice)).account.id).toBe(ada.signedUp.account.id);
     expect((await sendTransaction(phone.client, { network, cadence: NOTHING })).result.errorMessage).toBe("");

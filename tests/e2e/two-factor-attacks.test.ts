@@ -138,7 +138,7 @@ describe("a transaction that is named as the approval", () => {
     expect(answer.headers["retry-after"]).toBe("1");
     // Repeated reports do not count as wrong: the chain may be slow.
     for (let again = 0; again < 6; again++) expect((await report("ab".repeat(32))).status).toBe(409);
-    await owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: await codeOf(newDevice) });
+    await owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: codeOf(newDevice) });
     await newDevice.client.waitForTwoFactor(newDevice.asked);
   });
 

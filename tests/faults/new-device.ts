@@ -40,7 +40,7 @@ export async function enroll(newDevice: NewDevice): Promise<void> {
   const asked = await persist(newDevice, "ask", () => client.requestTwoFactor(request));
   newDevice.requestId = asked.twoFactorAuth.id;
 
-  await Promise.all([approve(newDevice, asked), enter(newDevice, asked)]);
+  await Promise.all([approve(newDevice), enter(newDevice, asked)]);
   if (!newDevice.answered) await signIn(newDevice);
 
   const { publicKey } = newDevice.deviceKey;
@@ -53,7 +53,8 @@ export async function enroll(newDevice: NewDevice): Promise<void> {
 
 /** Waits as a real client does until it is enrolled, or learns that a lost answer had enrolled it. */
 async function enter(newDevice: NewDevice, asked: TwoFactorRequested): Promise<void> {
-  const signal = AbortSignal.timeout(RETRY_TIMEOUT_MS);
+  // The other phone's approval first, then this one's own answer.
+  const signal = AbortSignal.timeout(2 * RETRY_TIMEOUT_MS);
   try {
     await newDevice.client.waitForTwoFactor(asked, { signal });
     newDevice.answered = true;
@@ -64,9 +65,9 @@ async function enter(newDevice: NewDevice, asked: TwoFactorRequested): Promise<v
   }
 }
 
-async function approve(newDevice: NewDevice, asked: TwoFactorRequested): Promise<void> {
+async function approve(newDevice: NewDevice): Promise<void> {
   const { host, requestId } = newDevice;
-  const approval = await approvalOf(newDevice, asked);
+  const approval = await approvalOf(newDevice);
   const end = performance.now() + RETRY_TIMEOUT_MS;
   for (;;) {
     try {
@@ -84,9 +85,9 @@ async function approve(newDevice: NewDevice, asked: TwoFactorRequested): Promise
   }
 }
 
-async function approvalOf(newDevice: NewDevice, asked: TwoFactorRequested): Promise<TwoFactorApproval> {
+async function approvalOf(newDevice: NewDevice): Promise<TwoFactorApproval> {
   const { way, host, client, deviceKey } = newDevice;
-  if (way === "enrollmentBySignature") return { matchingCode: await client.matchingCode(asked) };
+  if (way === "enrollmentBySignature") return { matchingCode: client.matchingCode() };
   const network = networkOf(newDevice.stack);
   const { algorithm, publicKey } = deviceKey;
   const userKey = { algorithm, publicKey };

@@ -12,18 +12,18 @@ import { transactionVectors } from "./vectors/transactions.ts";
 export const VECTORS_FILE = join(root, "clients/vectors.json");
 
 /** Makes all vectors; the same at each call. */
-const makeVectors = async (): Promise<object> => ({
+const makeVectors = (): object => ({
   about: "Made by dev/src/native/vectors.ts from packages/keys, flow and client. Bytes are hex. Keys are for tests.",
   ...signatureVectors(),
   ...encodingVectors(),
   ...transactionVectors(),
   ...keyChangeVectors(),
-  ...(await enrollmentVectors()),
+  ...enrollmentVectors(),
   ...userMessageVectors(),
   ...attestationVectors(),
   streams: STREAMS,
 });
 
-export const vectorsText = async (): Promise<string> => `${JSON.stringify(await makeVectors(), null, 2)}\n`;
+export const vectorsText = (): string => `${JSON.stringify(makeVectors(), null, 2)}\n`;
 
-if (import.meta.main) writeFileSync(VECTORS_FILE, await vectorsText());
+if (import.meta.main) writeFileSync(VECTORS_FILE, vectorsText());

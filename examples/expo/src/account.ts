@@ -2,6 +2,7 @@ import { CountersignClient, type Login, loadOrCreateKey, ProblemError, sendTrans
 import { hardwareKeyStore, secureCredentials } from "@countersign/react-native";
 import * as biometrics from "@sbaiahmed1/react-native-biometrics";
 import { AuthRequest, exchangeCodeAsync, fetchDiscoveryAsync } from "expo-auth-session";
+import { getRandomBytes } from "expo-crypto";
 import * as Notifications from "expo-notifications";
 import * as SecureStore from "expo-secure-store";
 import { Platform } from "react-native";
@@ -18,7 +19,8 @@ transaction(greeting: String) {
 /** Returns the client of this phone: its key in secure hardware, its tokens in the Keychain or Keystore. */
 export async function openClient(): Promise<CountersignClient> {
   const deviceKey = await loadOrCreateKey(hardwareKeyStore({ module: biometrics, promptTitle: "Sign" }));
-  const client = new CountersignClient({ baseUrl: gateway, deviceKey, store: secureCredentials(SecureStore) });
+  const store = secureCredentials(SecureStore);
+  const client = new CountersignClient({ baseUrl: gateway, deviceKey, store, randomBytes: getRandomBytes });
   await client.session.ready;
   return client;
 }

@@ -21,7 +21,7 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
     summary: "Asks the account's devices to enroll a new one",
     description:
       "The answer's ephemeral token finishes this request. A registered device approves it with its " +
-      "signature, and both show the same matching code.",
+      "signature; the person types the matching code there, which the new device shows.",
     token: "none",
     idempotencyKey: true,
     request: {

@@ -81,8 +81,8 @@ export abstract class AccountOperations extends SigningOperations {
 
   /**
    * Approves the enrollment of a new device. With a matching code, the request is read again. It is signed
-   * only if its message adds one key to this account, and that key and the new device's identity key give the
-   * same code; otherwise KeyAdditionError or MatchingCodeError.
+   * only if its message adds one key to this account, and the code is of that key and the new device's
+   * identity key; otherwise KeyAdditionError or MatchingCodeError.
    * @example await client.approveTwoFactor(id, { matchingCode: typed });
    */
   approveTwoFactor(id: string, approval: TwoFactorApproval): Promise<void> {

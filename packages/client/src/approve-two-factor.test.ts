@@ -1,18 +1,16 @@
 import { verifySignature } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { CountersignClient } from "./countersign-client.ts";
-import { matchingCode } from "./matching-code.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import type { TwoFactorAuth } from "./resources.ts";
 import { type Answer, fakeServer } from "./testing/fake-server.ts";
-import { ADDRESS, additionPayload, askedBy, messageOf } from "./testing/two-factor.ts";
+import { ADDRESS, additionPayload, askedBy, codeOf, messageOf } from "./testing/two-factor.ts";
 
 const deviceKey = generateDeviceKey();
 const asking = generateDeviceKey();
 const unregistered = generateDeviceKey();
 const auth = askedBy(asking);
-const ids = { accountId: auth.accountId, twoFactorId: auth.id };
-const code = await matchingCode({ ...ids, accountKey: asking, deviceKey: asking });
+const code = codeOf(asking);
 const me: Answer = [
   200,
   { account: { id: auth.accountId, addresses: [{ chainType: "cadence", address: `0x${ADDRESS}` }] } },
@@ -58,7 +56,6 @@ describe("approving by signature", () => {
     ["of another key", askedBy(asking, { message: messageOf(additionPayload(unregistered)) })],
     ["of an unknown device", askedBy(unregistered)],
     ["of another identity key", askedBy(asking, { device: { publicKey: unregistered.publicKey } })],
-    ["for another request with the same keys", { ...auth, id: "0197a1b2-0000-7000-8000-00000000000f" }],
     ["said to be of another account", { ...auth, accountId: "0197a1b2-0000-7000-8000-00000000000f" }],
     [
       "about another account",

@@ -1,14 +1,12 @@
 import { hexToBytes } from "@countersign/keys";
-import { type KeyAddition, matchingCodeOf, readKeyAddition } from "./key-addition.ts";
-import { sameMatchingCode } from "./matching-code.ts";
+import { isMatchingCodeOf, type KeyAddition, readKeyAddition } from "./key-addition.ts";
 import { ProblemError } from "./problem-error.ts";
 import type { Account, TwoFactorAuth, UserKey } from "./resources.ts";
 import { approvalOf } from "./user-key.ts";
 
 /**
- * How this device agrees. Either by the code that the new device shows, as the person typed it or confirmed
- * that it is the same; or by a transaction that this device has sent itself and that adds the key (64 hex
- * digits).
+ * How this device agrees. Either by the code that the new device shows, as the person typed it; or by a
+ * transaction that this device has sent itself and that adds the key (64 hex digits).
  */
 export type TwoFactorApproval = { matchingCode: string } | { txId: string };
 
@@ -48,7 +46,7 @@ export async function approveTwoFactor(
   let checked: KeyAddition | undefined;
   for (let tries = 1; ; tries++) {
     const auth = await client.twoFactor(id);
-    checked = await check(auth, account, approval.matchingCode, checked);
+    checked = check(auth, account, approval.matchingCode, checked);
     const signed = await approvalOf(client.deviceKey, hexToBytes(auth.request.message));
     try {
       // By the id of exactly this message: if the request has another one by now, the server rejects it.
@@ -61,20 +59,15 @@ export async function approveTwoFactor(
 }
 
 /**
- * Returns what the message adds, if this device may sign it. Rejects: KeyAdditionError, MatchingCodeError.
+ * Returns what the message adds, if this device may sign it. Errors: KeyAdditionError, MatchingCodeError.
  */
-async function check(
-  auth: TwoFactorAuth,
-  account: Account,
-  code: string,
-  earlier: KeyAddition | undefined,
-): Promise<KeyAddition> {
+function check(auth: TwoFactorAuth, account: Account, code: string, earlier: KeyAddition | undefined): KeyAddition {
   const addition = readKeyAddition(auth.request.message);
   const own = account.addresses.some(
     ({ address, chainType }) => chainType === "cadence" && address === addition.address,
   );
   if (!own || auth.accountId !== account.id) throw new MatchingCodeError("the message is about another account");
-  if (!sameMatchingCode(await matchingCodeOf(auth), code)) throw new MatchingCodeError("the codes are not the same");
+  if (!isMatchingCodeOf(auth, code)) throw new MatchingCodeError("the codes are not the same");
   if (earlier !== undefined && (earlier.publicKey !== addition.publicKey || earlier.algorithm !== addition.algorithm)) {
     throw new MatchingCodeError("the renewed message adds another key");
   }

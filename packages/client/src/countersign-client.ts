@@ -6,7 +6,7 @@ import { defaultEvents, type EventTransport, type Fetch } from "./event-transpor
 import { type AccountEvent, type EventOptions, followEvents } from "./events.ts";
 import { ApiTransport } from "./http.ts";
 import { type LockManager, platformLocks } from "./locks.ts";
-import { matchingCode } from "./matching-code.ts";
+import { matchingCode, type RandomBytes } from "./matching-code.ts";
 import { finishTwoFactor, type RequestTwoFactorOptions, requestTwoFactor, waitForTwoFactor } from "./new-device.ts";
 import { ProblemError, SessionEndedError } from "./problem-error.ts";
 import type { Challenge, Credentials, SignedIn, TwoFactorRequested, UserKey } from "./resources.ts";
@@ -43,6 +43,11 @@ export interface ClientOptions {
   attest?: Attest;
   /** This device's time in milliseconds since 1970; default: `Date.now`. */
   now?: () => number;
+  /**
+   * For the matching code; default: the platform's `crypto`. React Native, which has none: `getRandomBytes`
+   * of `expo-crypto`.
+   */
+  randomBytes?: RandomBytes;
 }
 
 /**
@@ -58,6 +63,7 @@ export class CountersignClient extends AccountOperations {
   readonly #clock: CorrectedClock;
   readonly #locks: LockManager;
   readonly #attest: Attest | undefined;
+  readonly #randomBytes: RandomBytes | undefined;
 
   constructor(options: ClientOptions) {
     const { baseUrl, deviceKey, eventTransport = defaultEvents(options.fetch), now = Date.now } = options;
@@ -72,6 +78,7 @@ export class CountersignClient extends AccountOperations {
     this.#clock = clock;
     this.#locks = locks;
     this.#attest = options.attest;
+    this.#randomBytes = options.randomBytes;
   }
 
   /**
@@ -108,15 +115,15 @@ export class CountersignClient extends AccountOperations {
   }
 
   /**
-   * Derives the code to show while a request of this device is pending: the person types or compares it on
-   * the approving device. Takes about a tenth of a second, on purpose.
+   * Makes the code to show while a request of this device is pending: the person types it on the approving
+   * device. Never send it anywhere. Each call makes another one, and all of them match.
    * @example
-   * const requested = await client.requestTwoFactor({ login, chainName });
-   * show(await client.matchingCode(requested));
+   * await client.requestTwoFactor({ login, chainName });
+   * show(client.matchingCode());
    */
-  matchingCode({ twoFactorAuth: { id, accountId } }: Pick<TwoFactorRequested, "twoFactorAuth">): Promise<string> {
+  matchingCode(): string {
     const { deviceKey } = this;
-    return matchingCode({ accountId, twoFactorId: id, accountKey: deviceKey, deviceKey });
+    return matchingCode({ accountKey: deviceKey, deviceKey }, this.#randomBytes);
   }
 
   /**
@@ -175,7 +182,7 @@ export class CountersignClient extends AccountOperations {
    * it. Show `matchingCode` until another device has decided.
    * @example
    * const requested = await client.requestTwoFactor({ login, chainName, device: { name: "Ada's tablet" } });
-   * show(await client.matchingCode(requested));
+   * show(client.matchingCode());
    * await client.waitForTwoFactor(requested);
    */
   async requestTwoFactor(options: RequestTwoFactorOptions): Promise<TwoFactorRequested> {

@@ -27,16 +27,16 @@ export type { AccountEvent, EventOptions } from "./events.ts";
 export { FRESH_LOGIN_MAX_AGE_SECONDS, type FreshLoginOptions, withFreshLogin } from "./fresh-login.ts";
 export {
   describeKeyAddition,
+  isMatchingCodeOf,
   type KeyAddition,
   KeyAdditionError,
-  matchingCodeOf,
   plainName,
   readKeyAddition,
   type ShownTwoFactor,
 } from "./key-addition.ts";
 export { createOnce, type KeyStore, loadOrCreateKey } from "./key-store.ts";
 export type { LockManager } from "./locks.ts";
-export { type MatchingCodeInput, matchingCode, sameMatchingCode } from "./matching-code.ts";
+export { isMatchingCode, type MatchingCodeInput, matchingCode, type RandomBytes } from "./matching-code.ts";
 export type { RequestTwoFactorOptions } from "./new-device.ts";
 export { type PasskeyStoreOptions, passkeyStore } from "./passkey-store.ts";
 export { type FieldProblem, ProblemError, type ProblemReason, SessionEndedError } from "./problem-error.ts";

@@ -1,7 +1,7 @@
 import { envelopeMessage, keyTemplateScript, type TransactionPayload } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
-import { describeKeyAddition, KeyAdditionError, matchingCodeOf, plainName, readKeyAddition } from "./key-addition.ts";
+import { describeKeyAddition, KeyAdditionError, plainName, readKeyAddition } from "./key-addition.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { ADDRESS, additionPayload, askedBy, messageOf } from "./testing/two-factor.ts";
 
@@ -62,33 +62,33 @@ describe("readKeyAddition", () => {
 });
 
 describe("describeKeyAddition", () => {
-  it("says which device asks, what happens and what to compare", async () => {
+  it("says which device asks, what happens and what to type", () => {
     const auth = askedBy(key);
-    expect(await describeKeyAddition(auth)).toBe(
+    expect(describeKeyAddition(auth)).toBe(
       "“Ada's new phone” (Apple iPhone 15, iOS 18.1) asks to sign in to Demo wallet as ada@example.com from 192.0.2.7 (Paris). " +
         `If you approve, its key is added to your account 0x${ADDRESS} with weight 1, and it can then act for you together with the service, as this device can. ` +
-        `Approve only if the other device is in front of you and shows the code ${await matchingCodeOf(auth)}.`,
+        "Approve only if the other device is in front of you, by typing the code that it shows.",
     );
   });
 
-  it("leaves out what is not known", async () => {
+  it("leaves out what is not known", () => {
     const device = { name: "", deviceManufacturer: "", deviceModel: "", osName: "", osVersion: "" };
     const auth = askedBy(key, { device });
     auth.request.userOpInfo.signIn = { email: "", ip: "", location: "" };
     auth.request.app.appName = "";
-    expect(await describeKeyAddition(auth)).toMatch(/^“A device without a name” asks to sign in to an app\. If you/);
+    expect(describeKeyAddition(auth)).toMatch(/^“A device without a name” asks to sign in to an app\. If you/);
   });
 
-  it("does not let a name disguise itself", async () => {
+  it("does not let a name disguise itself", () => {
     const name = `\u202eyour own phone”.\nApprove this\u200b${"!".repeat(200)}`;
-    const text = await describeKeyAddition(askedBy(key, { device: { name } }));
+    const text = describeKeyAddition(askedBy(key, { device: { name } }));
     expect(text).toMatch(/^“your own phone"\. Approve this !{34}…” \(Apple/);
     expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(plainName(name)).toMatch(/^your own phone"\. Approve this !{34}…$/);
   });
 
-  it("describes nothing but the addition of a key", async () => {
+  it("describes nothing but the addition of a key", () => {
     const message = messageOf(additionPayload(key, { script: "transaction {}" }));
-    await expect(describeKeyAddition(askedBy(key, { message }))).rejects.toThrow(KeyAdditionError);
+    expect(() => describeKeyAddition(askedBy(key, { message }))).toThrow(KeyAdditionError);
   });
 });

@@ -1,6 +1,6 @@
 import { type ProposalKey, readAddUserKey } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import { matchingCode } from "./matching-code.ts";
+import { isMatchingCode } from "./matching-code.ts";
 import { readMessage } from "./read-message.ts";
 import type { TwoFactorAuth } from "./resources.ts";
 
@@ -71,34 +71,33 @@ export function readKeyAddition(message: string): KeyAddition {
 }
 
 /** The part of a 2FA request that a person decides on. */
-export type ShownTwoFactor = Pick<TwoFactorAuth, "id" | "accountId" | "request">;
+export type ShownTwoFactor = Pick<TwoFactorAuth, "request">;
 
 /**
- * Derives the matching code of a request as the approving device does: from the key in its message and the
- * requesting device's identity key. Rejects with KeyAdditionError where the message is something else.
+ * Returns whether a person typed the code of the device that a request enrolls: of the key in its message and
+ * the requesting device's identity key. Throws KeyAdditionError where the message is something else.
  * @example
  * const [pending] = await client.pendingTwoFactor();
- * const expected = await matchingCodeOf(pending!);
+ * const isSame = isMatchingCodeOf(pending!, typed);
  */
-export async function matchingCodeOf({ id, accountId, request }: ShownTwoFactor): Promise<string> {
+export function isMatchingCodeOf({ request }: ShownTwoFactor, typed: string): boolean {
   const { algorithm, publicKey } = request.srcDevice;
   const accountKey = readKeyAddition(request.message);
-  return matchingCode({ accountId, twoFactorId: id, accountKey, deviceKey: { algorithm, publicKey } });
+  return isMatchingCode(typed, { accountKey, deviceKey: { algorithm, publicKey } });
 }
 
 /**
  * Describes in plain words what a person should read before approving: which device asks, what approving
- * does, and what to compare. Names that the requesting device gave itself are cut short and cleaned of
- * characters that could disguise them. Rejects with KeyAdditionError where the message is something else.
+ * does, and what to type. Names that the requesting device gave itself are cut short and cleaned of
+ * characters that could disguise them. Throws KeyAdditionError where the message is something else.
  * @example
  * const [pending] = await client.pendingTwoFactor();
- * if (confirm(await describeKeyAddition(pending!))) console.log("now compare the codes");
+ * const typed = prompt(describeKeyAddition(pending!));
  */
-export async function describeKeyAddition(auth: ShownTwoFactor): Promise<string> {
+export function describeKeyAddition(auth: ShownTwoFactor): string {
   const { app, srcDevice, userOpInfo } = auth.request;
   const { email, ip, location } = userOpInfo.signIn;
   const { address } = readKeyAddition(auth.request.message);
-  const code = await matchingCodeOf(auth);
   const model = plainName([srcDevice.deviceManufacturer, srcDevice.deviceModel].join(" "));
   const system = plainName([srcDevice.osName, srcDevice.osVersion].join(" "));
   const details = [model, system].filter((text) => text !== "").join(", ");
@@ -108,7 +107,7 @@ export async function describeKeyAddition(auth: ShownTwoFactor): Promise<string>
   return [
     `${device} asks to sign in to ${plainName(app.appName) || "an app"}${person}${origin}.`,
     `If you approve, its key is added to your account ${address} with weight 1, and it can then act for you together with the service, as this device can.`,
-    `Approve only if the other device is in front of you and shows the code ${code}.`,
+    "Approve only if the other device is in front of you, by typing the code that it shows.",
   ].join(" ");
 }
 

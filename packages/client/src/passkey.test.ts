@@ -4,12 +4,11 @@ import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { describe, expect, it } from "vitest";
 import { browserPasskey } from "./browser-passkey.ts";
 import { CountersignClient } from "./countersign-client.ts";
-import { matchingCodeOf } from "./key-addition.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { signTransaction } from "./sign-transaction.ts";
 import { authenticator, browser, publicKey, rawId } from "./testing/browser.ts";
 import { type Answer, fakeServer } from "./testing/fake-server.ts";
-import { ADDRESS, additionPayload, askedBy } from "./testing/two-factor.ts";
+import { ADDRESS, additionPayload, askedBy, codeOf } from "./testing/two-factor.ts";
 
 const parties = [TEST_RELYING_PARTY];
 const { rpId } = TEST_RELYING_PARTY;
@@ -74,7 +73,7 @@ describe("a client with a passkey", () => {
       { account: { id: auth.accountId, addresses: [{ chainType: "cadence", address: `0x${ADDRESS}` }] } },
     ];
     const { client, seen } = device(me, [200, { twoFactorAuth: auth }], [204]);
-    await client.approveTwoFactor(auth.id, { matchingCode: await matchingCodeOf(auth) });
+    await client.approveTwoFactor(auth.id, { matchingCode: codeOf(asking) });
     const body = seen[2]!.body as Record<"signature" | "clientDataJSON" | "authenticatorData", string>;
     const assertion = {
       clientDataJSON: Buffer.from(body.clientDataJSON, "base64url"),

@@ -80,6 +80,6 @@ async function openWith(
   }
   const requested = await client.requestTwoFactor({ login, chainName, ...described });
   const { expiresAt } = requested.twoFactorAuth;
-  show({ step: "enrolling", matchingCode: await client.matchingCode(requested), expiresAt });
+  show({ step: "enrolling", matchingCode: client.matchingCode(), expiresAt });
   await client.waitForTwoFactor(requested, { signal, signIn: { login, chainName } });
 }

@@ -188,7 +188,7 @@ export async function secondPhone<P extends Pick<Phone, "client">>(
 ): Promise<P> {
   const { chainName } = networkOf(stack);
   const asked = await phone.client.requestTwoFactor({ login: await logIn(stack, email), chainName });
-  await client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await phone.client.matchingCode(asked) });
+  await client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode() });
   await phone.client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
   return phone;
 }

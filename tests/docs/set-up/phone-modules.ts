@@ -37,6 +37,9 @@ export const getAllKeys: Hardware["getAllKeys"] = () => held.hardware.getAllKeys
 export const deleteKeys: Hardware["deleteKeys"] = (alias) => held.hardware.deleteKeys(alias);
 export const getKeyAttributes: Hardware["getKeyAttributes"] = (alias) => held.hardware.getKeyAttributes(alias);
 
+// expo-crypto
+export const getRandomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+
 // expo-secure-store
 export const getItemAsync = (key: string) => held.keychain.getItemAsync(key);
 export const deleteItemAsync = (key: string) => held.keychain.deleteItemAsync(key);

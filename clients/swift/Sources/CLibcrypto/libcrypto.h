@@ -9,11 +9,6 @@ static inline void cs_sha256(const unsigned char *bytes, size_t length, unsigned
   EVP_Digest(bytes, length, digest, NULL, EVP_sha256(), NULL);
 }
 
-static inline int cs_pbkdf2(const char *password, int passwordLength, const unsigned char *salt, int saltLength,
-                            int rounds, unsigned char *out, int outLength) {
-  return PKCS5_PBKDF2_HMAC(password, passwordLength, salt, saltLength, rounds, EVP_sha256(), outLength, out);
-}
-
 static inline EC_KEY *cs_new_key(unsigned char *publicKey) {
   EC_KEY *key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1);
   unsigned char point[65];

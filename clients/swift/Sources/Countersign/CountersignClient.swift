@@ -149,12 +149,9 @@ public final class CountersignClient: Sendable {
         }
     }
 
-    /// The code to show on this new device until a registered one has decided.
-    public func matchingCode(_ requested: TwoFactorRequested) -> String {
-        let auth = requested.twoFactorAuth
-        let key = deviceKey.publicKey
-        return Countersign.matchingCode(
-            accountId: auth.accountId.uuidString, twoFactorId: auth.id.uuidString, accountKey: key, deviceKey: key)
+    /// A code to show on this new device until a registered one has decided. Never send it anywhere.
+    public func matchingCode() -> String {
+        Countersign.matchingCode(accountKey: deviceKey.publicKey, deviceKey: deviceKey.publicKey)
     }
 
     /// Opens this new device's session as soon as a registered device has approved it and the chain has
@@ -230,7 +227,7 @@ public final class CountersignClient: Sendable {
         guard isOwn, shown.accountId == account.id.uuidString.lowercased() else {
             throw EnrollmentError(description: "the message is about another account")
         }
-        guard try sameMatchingCode(shown.matchingCode(), typedCode) else {
+        guard try shown.isMatchingCode(typedCode) else {
             throw EnrollmentError(description: "the codes are not the same")
         }
         guard earlier == nil || earlier == addition.key else {

@@ -70,19 +70,13 @@ public struct ShownEnrollment: Sendable, Identifiable {
     /// The key that the message adds. Throws EnrollmentError where it does anything else.
     public func addition() throws -> KeyAddition { try readKeyAddition(message) }
 
-    /// The code of this message: the requesting device shows the same one, or somebody has swapped a key.
-    public func matchingCode() throws -> String {
-        try Countersign.matchingCode(
-            accountId: accountId, twoFactorId: id, accountKey: addition().key, deviceKey: device)
+    /// Returns whether a person typed the code of the device whose key the message adds.
+    public func isMatchingCode(_ typed: String) throws -> Bool {
+        try Countersign.isMatchingCode(typed, accountKey: addition().key, deviceKey: device)
     }
 
-    /// In plain English: the device that asks, what approving does, and what to compare.
+    /// In plain English: the device that asks, what approving does, and what to type.
     public func description() throws -> String {
-        try "\(summary()) Approve only if the other device is in front of you and shows the code \(matchingCode())."
-    }
-
-    /// The description without the code, for a dialog into which the person types it.
-    public func summary() throws -> String {
         let details = [clean(model), clean(system)].filter { !$0.isEmpty }.joined(separator: ", ")
         let named = clean(name).isEmpty ? "A device without a name" : clean(name)
         let device = "“\(named)”" + (details.isEmpty ? "" : " (\(details))")
@@ -92,7 +86,8 @@ public struct ShownEnrollment: Sendable, Identifiable {
         let app = clean(appName).isEmpty ? "an app" : clean(appName)
         return try "\(device) asks to sign in to \(app)\(person)\(origin). "
             + "If you approve, its key is added to your account \(addition().address) with weight 1, "
-            + "and it can then act for you together with the service, as this device can."
+            + "and it can then act for you together with the service, as this device can. "
+            + "Approve only if the other device is in front of you, by typing the code that it shows."
     }
 }
 

@@ -1,36 +1,35 @@
 import Foundation
 
 private let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
-private let rounds: UInt32 = 200_000
+private let half = 4
 
-/// Derives the code by which a person sees that the device in their hand is the requesting one: `XXXX-XXXX`.
-/// The requesting device derives it from its own keys, the approving one from the key in the message that it
-/// is about to sign. Takes about a tenth of a second, on purpose. See docs/two-factor.md.
-public func matchingCode(accountId: String, twoFactorId: String, accountKey: PublicKey, deviceKey: PublicKey) -> String {
-    let password = [accountKey, deviceKey].map { "\($0.algorithm) \($0.publicKey)\n" }.joined()
-    let salt = ["countersign-matching-code-v2", accountId.lowercased(), twoFactorId.lowercased()].map { "\($0)\n" }.joined()
-    let digest = Platform.pbkdf2(password: Bytes(password.utf8), salt: Bytes(salt.utf8), rounds: rounds, count: 5)
-    let number = digest.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    let code = stride(from: 35, through: 0, by: -5).map { String(alphabet[Int(number >> UInt64($0) & 31)]) }.joined()
-    return "\(code.prefix(4))-\(code.suffix(4))"
+/// Makes a code by which a person sees that the device in their hand is the requesting one: `XXXX-XXXX`. The
+/// first half is drawn here and reaches the approving device by the person alone; the second is a hash over
+/// it and the keys. Each call makes another code, and all of them match. See docs/two-factor.md.
+public func matchingCode(accountKey: PublicKey, deviceKey: PublicKey) -> String {
+    let drawn = characters((0..<half).map { _ in UInt8.random(in: 0...255) })
+    return "\(drawn)-\(secondHalf(drawn, accountKey, deviceKey))"
 }
 
-/// Returns whether two codes are the same to a person who types them; false for anything that is no code.
-public func sameMatchingCode(_ first: String, _ second: String) -> Bool {
-    guard let code = normalCode(first) else { return false }
-    return code == normalCode(second)
-}
-
-private func normalCode(_ code: String) -> [Character]? {
-    let plain = code.uppercased().unicodeScalars.filter {
+/// Returns whether a device with these keys may have made a code that a person typed.
+public func isMatchingCode(_ typed: String, accountKey: PublicKey, deviceKey: PublicKey) -> Bool {
+    let plain = typed.uppercased().unicodeScalars.filter {
         !$0.properties.isWhitespace && $0.properties.generalCategory != .dashPunctuation
     }
-    let letters = plain.map { scalar -> Character in
+    let code = plain.map { scalar -> Character in
         switch scalar {
         case "O": return "0"
         case "I", "L": return "1"
         default: return Character(scalar)
         }
     }
-    return letters.count == 8 && letters.allSatisfy(alphabet.contains) ? letters : nil
+    return String(code.dropFirst(half)) == secondHalf(String(code.prefix(half)), accountKey, deviceKey)
 }
+
+private func secondHalf(_ drawn: String, _ accountKey: PublicKey, _ deviceKey: PublicKey) -> String {
+    let keys = [accountKey, deviceKey].map { "\($0.algorithm) \($0.publicKey)" }
+    let text = (["countersign-matching-code-v3", drawn] + keys).map { "\($0)\n" }.joined()
+    return characters(Platform.sha256(Bytes(text.utf8)).prefix(half))
+}
+
+private func characters(_ bytes: some Sequence<UInt8>) -> String { String(bytes.map { alphabet[Int($0 & 31)] }) }

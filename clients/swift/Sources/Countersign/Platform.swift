@@ -1,21 +1,11 @@
 import Foundation
 
 #if canImport(CryptoKit)
-import CommonCrypto
 import CryptoKit
 
 /// Hashes of the platform.
 enum Platform {
     static func sha256(_ bytes: Bytes) -> Bytes { Bytes(SHA256.hash(data: bytes)) }
-
-    static func pbkdf2(password: Bytes, salt: Bytes, rounds: UInt32, count: Int) -> Bytes {
-        var out = Bytes(repeating: 0, count: count)
-        let text = password.map { CChar(bitPattern: $0) }
-        CCKeyDerivationPBKDF(
-            CCPBKDFAlgorithm(kCCPBKDF2), text, text.count, salt, salt.count, CCPseudoRandomAlgorithm(kCCPRFHmacAlgSHA256),
-            rounds, &out, count)
-        return out
-    }
 }
 
 /// A P-256 key in memory, for tests; on phones use `SecureEnclaveKeyStore`.
@@ -38,14 +28,6 @@ enum Platform {
         var digest = Bytes(repeating: 0, count: 32)
         cs_sha256(bytes, bytes.count, &digest)
         return digest
-    }
-
-    static func pbkdf2(password: Bytes, salt: Bytes, rounds: UInt32, count: Int) -> Bytes {
-        var out = Bytes(repeating: 0, count: count)
-        let text = password.map { CChar(bitPattern: $0) }
-        precondition(
-            cs_pbkdf2(text, Int32(text.count), salt, Int32(salt.count), Int32(rounds), &out, Int32(count)) == 1)
-        return out
     }
 }
 

@@ -46,7 +46,7 @@ public struct EnrollmentSheet: View {
 
     private func describe() {
         do {
-            summary = try enrollment.summary()
+            summary = try enrollment.description()
         } catch {
             problem = "Do not approve this request: \(error)"
         }

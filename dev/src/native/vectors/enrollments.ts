@@ -1,24 +1,27 @@
-import { describeKeyAddition, matchingCode, type ShownTwoFactor } from "@countersign/client";
+import { describeKeyAddition, type MatchingCodeInput, type ShownTwoFactor } from "@countersign/client";
 import { device, other, publicKeyOf } from "./test-keys.ts";
 import { addition, hexMessage } from "./transactions.ts";
 
-const ACCOUNT_ID = "0197a1b2-0000-7000-8000-000000000001";
-const TWO_FACTOR_ID = "0197a1b2-0000-7000-8000-00000000000a";
-const MATCHING_CODES = [
-  { accountId: ACCOUNT_ID, twoFactorId: TWO_FACTOR_ID, accountKey: device, deviceKey: device },
-  { accountId: ACCOUNT_ID, twoFactorId: TWO_FACTOR_ID, accountKey: device, deviceKey: publicKeyOf("EdDSA") },
-  { accountId: ACCOUNT_ID.toUpperCase(), twoFactorId: TWO_FACTOR_ID, accountKey: other, deviceKey: device },
-];
+const KEYS = { accountKey: device, deviceKey: device };
+const OTHER_DEVICE = { accountKey: device, deviceKey: publicKeyOf("EdDSA") };
+const OTHER_ACCOUNT_KEY = { accountKey: other, deviceKey: device };
 
-const SAME_CODES: [first: string, second: string, same: boolean][] = [
-  ["BSRK-DM1E", "bsrk dm1e", true],
-  ["BSRK-DM1E", "BSRKDMIE", true],
-  ["BSRK-DM1E", "b s r k – d m l e", true],
-  ["0000-1111", "OoOo IiLl", true],
-  ["BSRK-DM1E", "BSRK-DM1F", false],
-  ["BSRK-DM1E", "BSRK-DM1", false],
-  ["", "", false],
-  ["BSRK-DMUU", "BSRK-DMUU", false],
+const MATCHING_CODES: [typed: string, keys: MatchingCodeInput, matches: boolean][] = [
+  ["BSRK-HX8N", KEYS, true],
+  ["0001-G07P", OTHER_DEVICE, true],
+  ["BSRK-XXVP", OTHER_ACCOUNT_KEY, true],
+  ["bsrk hx8n", KEYS, true],
+  ["b s r k – h x 8 n", KEYS, true],
+  ["ooOI-gO7p", OTHER_DEVICE, true],
+  ["000LG07P", OTHER_DEVICE, true],
+  ["BSRK-HX8N", OTHER_DEVICE, false],
+  ["BSRK-HX8N", OTHER_ACCOUNT_KEY, false],
+  ["BSRK-HX8M", KEYS, false],
+  ["BSRJ-HX8N", KEYS, false],
+  ["BSRK-HX8", KEYS, false],
+  ["BSRK-HX8N0", KEYS, false],
+  ["HX8N", KEYS, false],
+  ["", KEYS, false],
 ];
 
 interface Names {
@@ -55,8 +58,6 @@ const SHOWN: Names[] = [
 /** Returns the part of a request that a person decides on. */
 const shownTwoFactor = (names: Names): ShownTwoFactor =>
   ({
-    id: TWO_FACTOR_ID,
-    accountId: ACCOUNT_ID,
     request: {
       app: { appId: "demo", appName: names.appName },
       userOpInfo: { type: "sign-in", signIn: { email: names.email, ip: names.ip, location: names.location } },
@@ -66,23 +67,16 @@ const shownTwoFactor = (names: Names): ShownTwoFactor =>
   }) as unknown as ShownTwoFactor;
 
 /** Returns the vectors of an enrollment: matching codes and the text that its approver reads. */
-export const enrollmentVectors = async () => ({
-  matchingCodes: await Promise.all(
-    MATCHING_CODES.map(async (input) => ({ ...input, code: await matchingCode(input) })),
-  ),
-  sameMatchingCodes: SAME_CODES.map(([first, second, same]) => ({ first, second, same })),
-  enrollments: await Promise.all(
-    SHOWN.map(async (names) => {
-      const { id, accountId, request } = shownTwoFactor(names);
-      const { algorithm, publicKey } = other;
-      return {
-        id,
-        accountId,
-        message: request.message,
-        device: { algorithm, publicKey },
-        names,
-        text: await describeKeyAddition(shownTwoFactor(names)),
-      };
-    }),
-  ),
+export const enrollmentVectors = () => ({
+  matchingCodes: MATCHING_CODES.map(([typed, keys, matches]) => ({ typed, keys, matches })),
+  enrollments: SHOWN.map((names) => {
+    const { request } = shownTwoFactor(names);
+    const { algorithm, publicKey } = other;
+    return {
+      message: request.message,
+      device: { algorithm, publicKey },
+      names,
+      text: describeKeyAddition(shownTwoFactor(names)),
+    };
+  }),
 });

@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { addUserKeyPayload, payloadMessage, type TransactionPayload } from "@countersign/flow";
 import { bytesToHex, type PublicKey } from "@countersign/keys";
+import { matchingCode } from "../matching-code.ts";
 import type { Device, TwoFactorAuth } from "../resources.ts";
 
 export const ADDRESS = "01cf0e2f2f715450";
@@ -17,6 +19,9 @@ export const additionPayload = (userKey: PublicKey, change: Partial<TransactionP
 });
 
 export const messageOf = (payload: TransactionPayload): string => bytesToHex(payloadMessage(payload));
+
+/** Returns a code of a device with one key in both roles, also where the runtime has no `crypto`. */
+export const codeOf = (key: PublicKey): string => matchingCode({ accountKey: key, deviceKey: key }, randomBytes);
 
 /** Returns a pending request of a device for one key in both roles, or for another identity key. */
 export function askedBy(

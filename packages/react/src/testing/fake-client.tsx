@@ -85,7 +85,7 @@ export class FakeClient {
     throw new ProblemError(400, { error: "PleaseRegisterKey" }, null);
   };
   requestTwoFactor = async () => ({ twoFactorAuth: { id: "1", expiresAt: "2030-01-01T00:00:00.000Z" } });
-  matchingCode = async () => "7K3F-9Q0X";
+  matchingCode = () => "7K3F-9Q0X";
   waitForTwoFactor = async (_: unknown, { signal }: { signal: AbortSignal }) =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }

@@ -154,10 +154,8 @@ class CountersignClient(
     ): TwoFactorRequested =
         open.requestTwoFactor(TwoFactorEnrollmentRequest(on(login, chainName), userKey(device)), idempotencyKey)
 
-    /** The code to show on this new device until a registered one has decided. */
-    suspend fun matchingCode(requested: TwoFactorRequested): String = withContext(Dispatchers.Default) {
-        with(requested.twoFactorAuth) { matchingCode(accountId.toString(), id.toString(), ownKey, ownKey) }
-    }
+    /** A code to show on this new device until a registered one has decided. Never send it anywhere. */
+    fun matchingCode(): String = matchingCode(ownKey, ownKey)
 
     /**
      * Opens this new device's session as soon as a registered device has approved it and the chain has sealed
@@ -211,13 +209,12 @@ class CountersignClient(
         }
     }
 
-    private suspend fun check(shown: ShownEnrollment, account: Account, typedCode: String, earlier: PublicKey?) {
+    private fun check(shown: ShownEnrollment, account: Account, typedCode: String, earlier: PublicKey?) {
         val isOwn = account.addresses.any { it.chainType == "cadence" && it.address == shown.addition.address }
         if (!isOwn || UUID.fromString(shown.accountId) != account.id) {
             throw EnrollmentException("the message is about another account")
         }
-        val code = withContext(Dispatchers.Default) { shown.matchingCode }
-        if (!sameMatchingCode(code, typedCode)) throw EnrollmentException("the codes are not the same")
+        if (!shown.isMatchingCode(typedCode)) throw EnrollmentException("the codes are not the same")
         if (earlier != null && earlier != shown.addition.key) {
             throw EnrollmentException("the renewed message adds another key")
         }

@@ -57,15 +57,13 @@ data class ShownEnrollment(
     /** The key that the message adds. Throws EnrollmentException where it does anything else. */
     val addition: KeyAddition by lazy { readKeyAddition(message) }
 
-    /** The code of this message: the requesting device shows the same one, or somebody has swapped a key. */
-    val matchingCode: String by lazy { matchingCode(accountId, id, addition.key, device) }
+    /** Returns whether a person typed the code of the device whose key the message adds. */
+    fun isMatchingCode(typed: String): Boolean = isMatchingCode(typed, addition.key, device)
 
-    /** In plain English: the device that asks, and what approving does; for a dialog that takes the code. */
-    val summary: String by lazy { summarize(this) }
-
-    /** The summary with the code to compare. */
-    val description: String
-        get() = "$summary Approve only if the other device is in front of you and shows the code $matchingCode."
+    /** In plain English: the device that asks, what approving does, and what to type. */
+    val description: String by lazy {
+        "${summarize(this)} Approve only if the other device is in front of you, by typing the code that it shows."
+    }
 }
 
 /** Returns the part of a request that a person decides on. */

@@ -1,38 +1,37 @@
 package countersign.client
 
-import javax.crypto.SecretKeyFactory
-import javax.crypto.spec.PBEKeySpec
+import java.security.MessageDigest
+import java.security.SecureRandom
 
 private const val ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-private const val ROUNDS = 200_000
-private const val BITS = 40
+private const val HALF = 4
 
 /** A public key in canonical form, with the JOSE name of its algorithm. */
 data class PublicKey(val algorithm: String, val publicKey: String)
 
 /**
- * Derives the code by which a person sees that the device in their hand is the requesting one: `XXXX-XXXX`.
- * The requesting device derives it from its own keys, the approving one from the key in the message that it
- * is about to sign. Takes about a tenth of a second, on purpose. See docs/two-factor.md.
+ * Makes a code by which a person sees that the device in their hand is the requesting one: `XXXX-XXXX`. The
+ * first half is drawn here and reaches the approving device by the person alone; the second is a hash over it
+ * and the keys. Each call makes another code, and all of them match. See docs/two-factor.md.
  */
-fun matchingCode(accountId: String, twoFactorId: String, accountKey: PublicKey, deviceKey: PublicKey): String {
-    val password = listOf(accountKey, deviceKey).joinToString("") { "${it.algorithm} ${canonicalKey(it.algorithm, it.publicKey)}\n" }
-    val salt = listOf("countersign-matching-code-v2", accountId.lowercase(), twoFactorId.lowercase()).joinToString("") { "$it\n" }
-    val spec = PBEKeySpec(password.toCharArray(), salt.toByteArray(), ROUNDS, BITS)
-    val digest = SecretKeyFactory.getInstance("PBKDF2WithHmacSHA256").generateSecret(spec).encoded
-    val number = digest.fold(0L) { value, byte -> (value shl 8) or (byte.toLong() and 0xff) }
-    val code = (35 downTo 0 step 5).joinToString("") { ALPHABET[(number shr it and 31).toInt()].toString() }
-    return "${code.take(4)}-${code.drop(4)}"
+fun matchingCode(accountKey: PublicKey, deviceKey: PublicKey): String {
+    val drawn = characters(ByteArray(HALF).also { SecureRandom().nextBytes(it) })
+    return "$drawn-${secondHalf(drawn, accountKey, deviceKey)}"
 }
 
-/** Returns whether two codes are the same to a person who types them; false for anything that is no code. */
-fun sameMatchingCode(first: String, second: String): Boolean {
-    val code = normalCode(first)
-    return code != null && code == normalCode(second)
+/** Returns whether a device with these keys may have made a code that a person typed. */
+fun isMatchingCode(typed: String, accountKey: PublicKey, deviceKey: PublicKey): Boolean {
+    val code = typed.uppercase(java.util.Locale.ROOT)
+        .replace(Regex("[\\s\\p{Pd}]"), "")
+        .replace('O', '0')
+        .replace(Regex("[IL]"), "1")
+    return code.drop(HALF) == secondHalf(code.take(HALF), accountKey, deviceKey)
 }
 
-private fun normalCode(code: String): String? = code.uppercase(java.util.Locale.ROOT)
-    .replace(Regex("[\\s\\p{Pd}]"), "")
-    .replace('O', '0')
-    .replace(Regex("[IL]"), "1")
-    .takeIf { it.length == 8 && it.all(ALPHABET::contains) }
+private fun secondHalf(drawn: String, accountKey: PublicKey, deviceKey: PublicKey): String {
+    val keys = listOf(accountKey, deviceKey).map { "${it.algorithm} ${canonicalKey(it.algorithm, it.publicKey)}" }
+    val text = (listOf("countersign-matching-code-v3", drawn) + keys).joinToString("") { "$it\n" }
+    return characters(MessageDigest.getInstance("SHA-256").digest(text.toByteArray()).copyOf(HALF))
+}
+
+private fun characters(bytes: ByteArray): String = bytes.joinToString("") { ALPHABET[it.toInt() and 31].toString() }

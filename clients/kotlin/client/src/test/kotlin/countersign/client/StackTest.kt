@@ -173,9 +173,8 @@ class StackTest {
             assertEquals(listOf(id), phone.pendingEnrollments().map { it.id })
             assertEquals(requested.twoFactorAuth.id.toString(), id)
             val shown = phone.enrollment(id)
-            val code = tablet.matchingCode(requested)
+            val code = tablet.matchingCode()
             assertTrue(shown.description.startsWith("“Tablet” asks to sign in to"), shown.description)
-            assertTrue(shown.description.endsWith("shows the code $code."), shown.description)
 
             val wrong = runCatching { phone.approveEnrollment(id, "0000-0000") }.exceptionOrNull()
             assertTrue(wrong is EnrollmentException, "$wrong")

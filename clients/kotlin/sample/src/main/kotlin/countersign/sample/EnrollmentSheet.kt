@@ -36,7 +36,7 @@ fun EnrollmentSheet(client: CountersignClient, enrollment: ShownEnrollment, done
     val scope = rememberCoroutineScope()
     val summary = remember(enrollment) {
         try {
-            enrollment.summary
+            enrollment.description
         } catch (error: EnrollmentException) {
             "Do not approve this request: ${error.message}"
         }
