@@ -87,6 +87,20 @@ describe("the feed of all events", () => {
     await expect.poll(sequences).toEqual(expected);
   });
 
+  test("reads while NATS reads its configuration again, as for each new certificate", async () => {
+    const { feed } = await startFeed();
+    let reloads = 0;
+    const readAll = async () => {
+      while (reloads < 40) await feed.bounds();
+    };
+    const readers = Promise.all(Array.from({ length: 8 }, readAll));
+    for (; reloads < 40; reloads += 1) {
+      process.kill(nats.pid(), "SIGHUP");
+      await Promise.all(Array.from({ length: 20 }, () => feed.bounds()));
+    }
+    await readers;
+  });
+
   test("continues without a gap where a republished message is lost", async () => {
     const { sequences } = await startFeed();
     const expected = [await publish()];

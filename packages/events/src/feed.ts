@@ -1,6 +1,6 @@
 import { AppError, type Logger, sleepUntil } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { Events, type Msg, type NatsConnection, type Subscription } from "nats";
+import { ErrorCode, Events, type Msg, type NatsConnection, type Subscription } from "nats";
 import { API_PREFIX } from "./consumers.ts";
 import type { NatsLink } from "./nats.ts";
 import { EVENTS_SUBJECTS, partitionOf, partitionStreams, partitionsIn, UNPARTITIONED } from "./stream.ts";
@@ -47,6 +47,9 @@ export interface EventFeed {
 }
 
 const REQUEST_MS = 2_000;
+/** JetStream has no responder for some milliseconds while NATS reads its configuration again. */
+const MAX_TRIES = 4;
+const AGAIN_MS = 50;
 // JetStream API error: no message found.
 const NO_MESSAGE = 10037;
 /** How often the stream is asked for events that were not received. */
@@ -210,11 +213,15 @@ export function startEventFeed(
     return connection;
   };
   const ask = async <T>(subject: string, payload: string): Promise<T> => {
-    const connection = online();
-    try {
-      return (await connection.request(subject, payload, { timeout: REQUEST_MS })).json<T>();
-    } catch (cause) {
-      throw new AppError("Unavailable", { retryAfterSeconds: 2, cause });
+    for (let tries = 1; ; tries += 1) {
+      const connection = online();
+      try {
+        return (await connection.request(subject, payload, { timeout: REQUEST_MS })).json<T>();
+      } catch (cause) {
+        const hasNoResponder = (cause as { code?: string }).code === ErrorCode.NoResponders;
+        if (!hasNoResponder || tries === MAX_TRIES) throw new AppError("Unavailable", { retryAfterSeconds: 2, cause });
+        await sleepUntil(AGAIN_MS, [stop.signal]);
+      }
     }
   };
 
