@@ -36,6 +36,12 @@ export function postgresKeyWatchStore(prisma: PrismaClient, postgres: Postgres):
       return new Map(rows.map(({ accountId, address }) => [address, accountId]));
     },
 
+    async raisedSince(chainName, accountIds, since) {
+      const where = { chainName, accountId: { in: [...accountIds] }, raisedAt: { gt: since } };
+      const rows = await prisma.chainAlert.groupBy({ by: ["accountId", "kind"], where, _count: true });
+      return rows.map(({ _count: count, ...row }) => ({ ...row, count }));
+    },
+
     async advance(chainName, moved, { changed, alerts }, now) {
       // Nearly all blocks: those in which only accounts of sign-ups get keys, too.
       if (changed.size === 0 && alerts.length === 0) return advance(chainName, moved);
