@@ -61,6 +61,26 @@ describe("an account that waits for an operator", () => {
     expect(read).toBeLessThan(50);
   });
 
+  it("has twenty alerts at most: a further one is the newest, and what an administrator placed stays", async () => {
+    const before = Array.from({ length: 20 }, alert);
+    for (const each of before) await place(each);
+    const entry = await prisma.tokenStateEntry.findFirst({ where: { kind: "account", subject: accountId } });
+    const byAdministrator = { ...alert(), eventType: "administrator" };
+    await place(byAdministrator);
+    const [seen, unseen] = [alert(), alert()];
+    await place(seen);
+    await place(seen);
+    await place(unseen);
+    expect((await openHolds(prisma, accountId)).map(({ alertId }) => alertId)).toEqual(
+      [...before.slice(0, 19), byAdministrator, unseen].map(({ alertId }) => alertId),
+    );
+    // Nothing changed for other services.
+    expect(await prisma.tokenStateEntry.findFirst({ where: { kind: "account", subject: accountId } })).toEqual(entry);
+    expect(await lift(seen.alertId)).toEqual({ holds: [], still: "held" });
+    expect((await lift(unseen.alertId)).still).toBeUndefined();
+    expect(await frozen()).toBe(false);
+  });
+
   it("is not unfrozen by its own person, whichever device and however late", async () => {
     const [phone, other] = [await phoneOf(accountId), await phoneOf(accountId)];
     const recovery = await phoneOf(accountId, { scope: "recover" });

@@ -7,23 +7,35 @@ import { hasLeft, isFrozen, isHeld, notifyServices } from "./prisma-freeze-store
 
 type Tx = Prisma.TransactionClient;
 
-const MAX_HOLDS = 500;
+const MAX_LISTED = 500;
+/** Alerts that hold an account at once: one more takes the place of the newest, which lifts nothing then. */
+const MAX_HOLDS = 20;
 
 const toHold = ({ liftedAt: _at, liftedBy: _by, liftReason: _reason, ...hold }: Row) => hold;
 
-/** Freezes an account, with its event. Idempotent by alert. */
+/**
+ * Freezes an account, with its event. Idempotent by alert, unless a later one has taken its place: then the
+ * account stays frozen.
+ */
 export async function placeHold(tx: Tx, hold: Hold, now: Date): Promise<void> {
-  const { accountId, eventType } = hold;
+  const { accountId, ...alert } = hold;
+  const { alertId, eventType } = alert;
   await lockAccess(queriesIn(tx), accountId);
+  if ((await tx.accountHold.count({ where: { accountId, alertId } })) > 0) return;
   const before = await isFrozen(tx, accountId);
   // After the account's other holds, whichever clock they had: lifting those that were seen leaves this one.
   const [newest] = await tx.accountHold.findMany({ where: { accountId }, orderBy: { placedAt: "desc" }, take: 1 });
   const placedAt = new Date(Math.max(now.getTime(), (newest?.placedAt.getTime() ?? 0) + 1));
-  const { count } = await tx.accountHold.createMany({ data: [{ ...hold, placedAt }], skipDuplicates: true });
-  if (count === 0) return;
+  const alerts = { accountId, liftedAt: null, eventType: { not: BY_ADMINISTRATOR } };
+  const open = await tx.accountHold.findMany({ where: alerts, orderBy: { placedAt: "desc" }, take: MAX_HOLDS });
+  const data = { ...alert, placedAt };
+  if (open.length < MAX_HOLDS || eventType === BY_ADMINISTRATOR)
+    await tx.accountHold.create({ data: { accountId, ...data } });
+  else await tx.accountHold.updateMany({ where: { accountId, alertId: open[0]!.alertId }, data });
+  if (before) return;
   await notifyServices(tx, accountId, true, now);
   const cause = eventType === BY_ADMINISTRATOR ? "administrator" : "chain-alert";
-  if (!before) await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: true, cause });
+  await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: true, cause });
 }
 
 /** Ends the holds up to the alert that was seen, with the event. */
@@ -55,10 +67,10 @@ export async function openHolds({ accountHold }: Pick<PrismaClient, "accountHold
   if (accountId === undefined) {
     const _max = { placedAt: true } as const;
     const orderBy = { _max: { placedAt: "desc" } } as const;
-    const newest = await accountHold.groupBy({ by: ["accountId"], where, _max, orderBy, take: MAX_HOLDS });
+    const newest = await accountHold.groupBy({ by: ["accountId"], where, _max, orderBy, take: MAX_LISTED });
     where.OR = newest.map(({ accountId: id, _max: { placedAt } }) => ({ accountId: id, placedAt: placedAt! }));
   } else where.accountId = accountId;
-  const rows = await accountHold.findMany({ where, orderBy: { placedAt: "desc" }, take: MAX_HOLDS });
+  const rows = await accountHold.findMany({ where, orderBy: { placedAt: "desc" }, take: MAX_LISTED });
   return rows.map(toHold).reverse();
 }
 
