@@ -14,6 +14,7 @@ let stored: StoredEvent[];
 let position: number | undefined;
 let watchers: Watchers;
 let abort: AbortController;
+let watching: ReturnType<typeof watchAccount>;
 
 /** Stores an event, and hands it out unless the feed is behind. */
 function happen(options: { account?: string; minutesAgo?: number; payload?: Partial<Event>; behind?: boolean } = {}) {
@@ -46,12 +47,7 @@ const feed = {
 };
 
 const watch = (lastEventId = "", sessionId = "mine") =>
-  watchAccount({ feeds: { of: () => feed }, watchers, clock })({
-    accountId,
-    sessionId,
-    lastEventId,
-    signal: abort.signal,
-  });
+  watching({ accountId, sessionId, lastEventId, signal: abort.signal });
 
 async function take(stream: ReturnType<typeof watch>, count: number) {
   const seen: string[] = [];
@@ -69,6 +65,7 @@ beforeEach(() => {
   position = 0;
   abort = new AbortController();
   watchers = createWatchers({ maxPerSession: 3, maxWaiting: 4 });
+  watching = watchAccount({ feeds: { of: () => feed }, watchers, clock });
 });
 
 describe("watching an account", () => {
@@ -174,6 +171,20 @@ describe("watching an account", () => {
     for (let count = 0; count < 3; count++) await take(watch(), 1);
     await expect(watch().next()).rejects.toMatchObject({ reason: "RateLimited" });
     expect(await take(watch("", "other"), 1)).toEqual(["0"]);
+  });
+
+  it("bounds how often a session resumes in a minute, since each reads NATS; a stream from now on reads nothing", async () => {
+    const resume = async (sessionId: string) => {
+      const stream = watch("0", sessionId);
+      await take(stream, 1);
+      await stream.return(undefined);
+    };
+    for (let count = 0; count < 120; count++) await resume("mine");
+    await expect(resume("mine")).rejects.toMatchObject({ reason: "RateLimited" });
+    expect(await take(watch(), 1)).toEqual(["0"]);
+    await resume("other");
+    clock.advance(MINUTE_MS);
+    await resume("mine");
   });
 
   it("of accounts in two partitions follows the numbers of each, and resets an id from before the partitions", async () => {

@@ -1,4 +1,4 @@
-import { AppError, type Clock, invalidField } from "@countersign/core";
+import { AppError, type Clock, invalidField, limitPerMinute } from "@countersign/core";
 import type { EventFeed } from "@countersign/events";
 import { type AccountEvent, accountEventJson, toAccountEvent } from "./account-event.ts";
 import { createTurns } from "./turns.ts";
@@ -32,6 +32,8 @@ export interface WatchAccountOptions {
 const HOUR_MS = 3_600_000;
 /** Concurrent reads of past events: after a restart every client resumes. */
 const MAX_CONCURRENT_READS = 32;
+/** Of one session and process, since each reads NATS: its tabs resume together, and again after a break. */
+const MAX_RESUMES_PER_MINUTE = 120;
 /** More events than a person's account has in an hour. */
 const MAX_REPLAYED_EVENTS = 1_000;
 
@@ -73,6 +75,7 @@ function parseId(id: string): number {
  */
 export function watchAccount({ feeds, watchers, clock }: WatchAccountOptions) {
   const turns = createTurns(MAX_CONCURRENT_READS);
+  const limit = limitPerMinute(clock);
 
   /** Yields the stored events after `after`. Newer ones are in the watcher's queue already. */
   async function* past(feed: Feed, watch: WatchAccount, after: number, first: number): AsyncGenerator<WatchedEvent> {
@@ -95,6 +98,7 @@ export function watchAccount({ feeds, watchers, clock }: WatchAccountOptions) {
 
   return async function* (watch: WatchAccount): AsyncGenerator<WatchedEvent> {
     const after = watch.lastEventId === "" ? undefined : parseId(watch.lastEventId);
+    if (after !== undefined) limit(watch.sessionId, MAX_RESUMES_PER_MINUTE);
     const feed = feeds.of(watch.accountId);
     const watcher = watchers.add(watch.accountId, watch.sessionId);
     watch.signal.addEventListener("abort", watcher.close, { once: true });
