@@ -31,6 +31,8 @@ export const DURABLES = {
     // Until it has succeeded: a device without a key would stay in the list.
     "device-key-revoked": { filter: ["cs.v1.key.*.key-revoked"], maxDeliver: 2_100 },
     "device-notices": {
+      // About a day, as a notice's push: an owner may still cancel a time lock then.
+      maxDeliver: 300,
       filter: [
         "cs.v1.auth.*.session-created",
         "cs.v1.auth.*.account-frozen",
@@ -83,8 +85,9 @@ export const DURABLES = {
     "key-person-erased": { filter: ["cs.v1.auth.*.person-erased"], maxDeliver: 2_100 },
   },
   account: {
-    // Another process soon continues the voiding of one that died: a thief may be faster otherwise.
-    "account-account-frozen": { filter: ["cs.v1.auth.*.account-frozen"], ackWaitMs: 5_000 },
+    // Another process soon continues the voiding of one that died: a thief may be faster otherwise. Until it
+    // has succeeded: what was signed before stays valid on a chain that stands still.
+    "account-account-frozen": { filter: ["cs.v1.auth.*.account-frozen"], maxDeliver: 2_100, ackWaitMs: 5_000 },
     // Until it has succeeded: nobody erases a second time by themselves.
     "account-person-erased": { filter: ["cs.v1.auth.*.person-erased"], maxDeliver: 2_100 },
   },

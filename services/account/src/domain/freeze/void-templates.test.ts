@@ -11,6 +11,8 @@ const composite = (of: string) => ({ address, keyId: 0, signature: of });
 const signatures = { payload: composite("aa"), envelope: { ...composite("bb"), address: paymaster } };
 
 let sequenceNumber: bigint;
+/** How often all keys of the account were read. */
+let listed: number;
 /** Numbers for which something was signed. */
 let open: bigint[];
 let submitted: FlowTransaction[];
@@ -19,7 +21,7 @@ let chain: VoidChain;
 let signer: VoidSigner;
 
 beforeEach(() => {
-  [sequenceNumber, open, submitted, key] = [3n, [3n, 4n, 6n], [], {}];
+  [sequenceNumber, listed, open, submitted, key] = [3n, 0, [3n, 4n, 6n], [], {}];
   const server = () => ({
     ...{ index: 0, publicKey: "", weight: 999, signatureAlgorithm: "ECDSA_P256", hashAlgorithm: "SHA3_256" },
     ...{ sequenceNumber, revoked: false, ...key },
@@ -28,7 +30,11 @@ beforeEach(() => {
     chainName,
     paymaster,
     latestBlock: async () => ({ id: referenceBlockId, height: 9n }),
-    accountKeys: async () => [server()],
+    accountKeys: async () => {
+      listed += 1;
+      return [server()];
+    },
+    accountKey: async () => server(),
     submit: async (transaction) => {
       submitted.push(transaction);
       if (transaction.proposalKey.sequenceNumber === sequenceNumber) sequenceNumber += 1n;
@@ -114,5 +120,7 @@ describe("voidTemplates", () => {
   it("fails, to be asked again, where the chain does not take it", async () => {
     chain = { ...chain, submit: async () => undefined };
     await expect(run()).rejects.toThrow("has not used up");
+    // Each look reads one key: the account may have a hundred thousand.
+    expect(listed).toBe(1);
   });
 });

@@ -1,9 +1,11 @@
 import { activeKey, type FlowTransaction, type TransactionSignature, voidPayload } from "@countersign/flow";
+import type { AlertChain } from "../chain-watch/find-alerts.ts";
 import type { KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 
 /** The chain, as far as voiding needs it. */
-export type VoidChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "latestBlock" | "accountKeys" | "submit">;
+export type VoidChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "latestBlock" | "accountKeys" | "submit"> &
+  Pick<AlertChain, "accountKey">;
 
 /** Signs voiding: both signatures of voidPayload; undefined where nothing was signed for the number. */
 export interface VoidSigner {
@@ -59,8 +61,7 @@ export const voidTemplates =
     /** Waits until any transaction has used up the number: a template that was signed before counts too. */
     async function usedUp(chain: VoidChain, address: string, keyId: number, sequenceNumber: bigint): Promise<void> {
       for (let look = 0; look < LOOKS; look++) {
-        const key = (await chain.accountKeys(address, signal)).find(({ index }) => index === keyId);
-        if (!key || key.sequenceNumber > sequenceNumber) return;
+        if ((await chain.accountKey(address, keyId, signal)).sequenceNumber > sequenceNumber) return;
         await pause(signal);
         signal.throwIfAborted();
       }
