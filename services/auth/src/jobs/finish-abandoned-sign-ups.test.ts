@@ -4,6 +4,37 @@ import { expect, it } from "vitest";
 import type { SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
 import { finishAbandonedSignUps } from "./finish-abandoned-sign-ups.ts";
 
+const logger = { warn: () => undefined } as unknown as Logger;
+
+it("waits a second for a chain that stands still, so that the sign-ups behind it begin, and continues in ten", async () => {
+  const clock = new FixedClock();
+  const [waits, marked]: [number[], unknown[]] = [[], []];
+  const run = finishAbandonedSignUps({
+    store: {
+      lease: async () => expect.unreachable(),
+      mark: async (_saga, steps) => void marked.push(steps),
+      giveUp: async () => expect.unreachable(),
+      leaseAbandoned: async (now, leaseUntil) => {
+        waits.push(leaseUntil.getTime() - now.getTime());
+        return [{ accountId: "account", done: new Set() } as unknown as SignUpSaga];
+      },
+    },
+    steps: {
+      async deployAccount(_saga, { waitMs }) {
+        waits.push(waitMs);
+        return { status: "pending" };
+      },
+      registerKey: async () => undefined,
+      registerDevice: async () => undefined,
+    },
+    clock,
+    logger,
+  });
+  await run(new AbortController().signal);
+  expect(waits).toEqual([10_000, 1_000]);
+  expect(marked).toEqual([["RegisterKey", "RegisterDevice"]]);
+});
+
 it("keeps a deployment that the chain refused as it is, and gives it up", async () => {
   const calls: unknown[] = [];
   const saga = { accountId: "account", done: new Set() } as unknown as SignUpSaga;
@@ -23,7 +54,7 @@ it("keeps a deployment that the chain refused as it is, and gives it up", async 
       registerDevice: async () => void calls.push("device"),
     },
     clock: new FixedClock("2026-11-21T10:00:00Z"),
-    logger: { warn: () => undefined } as unknown as Logger,
+    logger,
   });
   await run(new AbortController().signal);
   expect(calls).toEqual([{ keepFailed: true }, "gave up account"]);

@@ -1,5 +1,4 @@
 import { type Clock, isAppError, type Logger, uuidv4 } from "@countersign/core";
-import { SAGA_LEASE_MS } from "../domain/sign-up/sign-up.ts";
 import {
   type Deployed,
   driveSignUp,
@@ -15,7 +14,10 @@ export interface AbandonedSignUpsOptions {
   readonly logger: Logger;
 }
 
-const DEPLOYMENT_WAIT_MS = 15_000;
+/** Short: the next batch begins when this one has ended, also where the chain stands still. */
+const DEPLOYMENT_WAIT_MS = 1_000;
+/** Longer than a run takes. A sign-up whose account is not on chain yet continues then. */
+const LEASE_MS = 10_000;
 const BATCH = 16;
 
 /**
@@ -43,7 +45,7 @@ export function finishAbandonedSignUps({ store, steps, clock, logger }: Abandone
 
   return async (signal: AbortSignal): Promise<void> => {
     const now = clock.now();
-    const sagas = await store.leaseAbandoned(now, new Date(now.getTime() + SAGA_LEASE_MS), BATCH);
+    const sagas = await store.leaseAbandoned(now, new Date(now.getTime() + LEASE_MS), BATCH);
     await Promise.all(sagas.map((saga) => finish(saga, signal)));
   };
 }
