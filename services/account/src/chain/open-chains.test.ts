@@ -86,12 +86,16 @@ it("ends an answer of a node that never ends before it fills the memory", async 
     const accessNode = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const networks = { current: () => named(network("a", { accessNode })), onChange: () => () => undefined };
     const { chains } = openChains({ ...networks, refresh: () => undefined }, new FixedClock());
-    const error = await chains
-      .get("a")!
-      .latestBlock(new AbortController().signal)
-      .catch((reason: Error) => reason);
-    expect(error).toMatchObject({ cause: { message: "the answer has more than 32 MiB" } });
+    const { signal } = new AbortController();
+    const { latestBlock, accountKeys } = chains.get("a")!;
+    const tooLong = async (answer: Promise<unknown>) =>
+      ((await answer.catch((reason: Error) => reason)) as { cause?: Error }).cause?.message;
+    expect(await tooLong(latestBlock(signal))).toBe("the answer has more than 32 MiB");
     expect(sent).toBeLessThan(128 * 1024 * 1024);
+    // While the keys of one account are parsed, all others wait.
+    sent = 0;
+    expect(await tooLong(accountKeys("01cf0e2f2f715450", signal))).toBe("the answer has more than 4 MiB");
+    expect(sent).toBeLessThan(64 * 1024 * 1024);
   } finally {
     server.close();
     server.closeAllConnections();
