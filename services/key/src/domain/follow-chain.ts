@@ -24,7 +24,7 @@ export interface FollowChain {
 
 /**
  * Active unregistered keys that are listed on one chain: the person may add thousands without the service.
- * Revoked keys are listed only while fewer are listed in all.
+ * Revoked keys are listed only while fewer are listed in all, and the oldest give way to active ones.
  */
 const MAX_UNREGISTERED = 200;
 
@@ -109,8 +109,9 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
     const indexes = new Set(all.map(({ keyIndex }) => keyIndex));
     const active = new Map(all.filter(({ revokedAt }) => !revokedAt).map((each) => [each.accountKey.publicKey, each]));
     const unregistered = all.filter(({ origin }) => origin === "chain");
+    const former = unregistered.filter(({ revokedAt }) => revokedAt);
     let listedEver = unregistered.length;
-    let listedActive = unregistered.filter(({ revokedAt }) => !revokedAt).length;
+    let listedActive = listedEver - former.length;
     for (const found of onChain) {
       if (found.role === "server" || indexes.has(found.index)) continue;
       const { publicKey } = found.publicKey;
@@ -124,7 +125,9 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
       ) {
         if (same) await round.keys.remove(same.id);
         const listed = await discover(round, chainName, found);
-        listedEver += 1;
+        const oldest = listedEver >= 2 * MAX_UNREGISTERED ? former.shift() : undefined;
+        if (oldest) await round.keys.remove(oldest.id);
+        else listedEver += 1;
         if (found.revoked) continue;
         active.set(publicKey, listed);
         listedActive += 1;

@@ -47,6 +47,21 @@ it("keys that were listed and revoked hide none that is active", async () => {
   expect(active.map(({ keyIndex }) => keyIndex)).toEqual([200]);
 });
 
+it("an account keeps few rows, however many keys come and go, and the newest are listed", async () => {
+  const account = v7();
+  const registrations = (where: object) => prisma.registration.findMany({ where: { accountId: account, ...where } });
+  for (const revoked of [0, 200, 400]) {
+    await follow(account, revoked + 200, revoked);
+    clock.advance(1_000);
+  }
+  expect(await registrations({ revokedAt: null })).toHaveLength(200);
+  const all = await registrations({});
+  expect(all).toHaveLength(400);
+  expect(Math.min(...all.map(({ keyIndex }) => keyIndex))).toBe(200);
+  await follow(account, 600, 400);
+  expect(await registrations({})).toEqual(all);
+});
+
 it("an account whose alerts fail holds up none of another one", async () => {
   const [failing, other] = [v7(), v7()];
   for (const accountId of [failing, other]) {
