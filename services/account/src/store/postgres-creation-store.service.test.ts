@@ -6,6 +6,7 @@ import type { Creation } from "../domain/creations/creation.ts";
 import type { SignedCreation } from "../domain/ports.ts";
 import { accounts, chainName, clock, creations, lease, newDeployment, stateOf } from "../testing/deployments.ts";
 import { postgres, prisma } from "../testing/store-fixture.ts";
+import { postgresChainReadings } from "./chain-readings.ts";
 import { ensureProposalKeys, postgresCreationStore } from "./postgres-creation-store.ts";
 
 const queue = (count: number, at = clock.now()) =>
@@ -64,6 +65,20 @@ describe("creations", () => {
       return (await read(tx)) - before;
     });
     expect(fetched).toBeLessThan(100);
+  });
+
+  it("queued ones are found without an index over the ended ones, which are as many as accounts", async () => {
+    await postgres.transaction(async (tx) => {
+      const scans = () =>
+        tx.query(sql`
+          SELECT indexrelid::regclass::text AS name, pg_stat_get_xact_numscans(indexrelid) AS count FROM pg_index
+          WHERE indrelid = 'deployment'::regclass AND indpred IS NULL`);
+      await tx.execute(sql`SET LOCAL enable_seqscan = off`);
+      const before = await scans();
+      await postgresChainReadings({ ...postgres, ...tx }).openSagas("flow-empty");
+      await postgresCreationStore({ ...postgres, ...tx }, { transactionUrl: () => "" }).assign("flow-empty", lease());
+      expect(await scans()).toEqual(before);
+    });
   });
 
   const assigned = async (count: number): Promise<{ creation: Creation; owner: string }> => {

@@ -1,6 +1,6 @@
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { sql } from "@countersign/postgres";
+import { queriesIn, sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
 import { decideSignUp } from "../domain/sign-up/sign-up.ts";
@@ -114,6 +114,21 @@ describe("leases of sign-ups", () => {
     await store().mark(one, SIGN_UP_STEPS, now);
     await store().giveUp(other);
     expect(await open()).toEqual([]);
+  });
+
+  it("unfinished ones are found without an index over the finished ones, which are as many as accounts", async () => {
+    await prisma.$transaction(async (tx) => {
+      const queries = queriesIn(tx);
+      const scans = () =>
+        queries.query(sql`
+          SELECT indexrelid::regclass::text AS name, pg_stat_get_xact_numscans(indexrelid) AS count FROM pg_index
+          WHERE indrelid = 'sign_up'::regclass AND indpred IS NULL`);
+      await queries.execute(sql`SET LOCAL enable_seqscan = off`);
+      const before = await scans();
+      await readOpenSignUps({ ...postgres, ...queries })(["flow-emulator"]);
+      await postgresSignUpStore(tx as typeof prisma, postgres).leaseAbandoned(new Date(0), now, 50);
+      expect(await scans()).toEqual(before);
+    });
   });
 
   it("those of one creation are marked together, also twice or in parts, and complete once each", async () => {
