@@ -1,10 +1,13 @@
+import { unchanging } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { type Postgres, sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import { clock, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
+import { createTokenKeys } from "../tokens/token-keys.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
+import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const after = (ms: number) => new Date(now.getTime() + ms);
@@ -109,4 +112,14 @@ it("a sign-in with a new device stays if a transaction added its key", async () 
   await deleteAll(after(8 * DAY_MS));
   const left = await prisma.twoFactorSignIn.findMany({ where: { accountId: session.accountId } });
   expect(left.map(({ transactionId }) => transactionId)).toEqual([added[1]]);
+});
+
+it.each(["tokenKey", "identityKey"] as const)("a %s is deleted when it verifies no token any more", async (name) => {
+  const store = prismaTokenKeyStore(prisma, name);
+  const keys = createTokenKeys({ store, keyring: unchanging([Buffer.alloc(32, 7)]), clock, periodMs: 30 * DAY_MS });
+  await keys.rotate();
+  await deleteAll(after(61 * DAY_MS - 1));
+  expect(await store.list(new Date(0))).toHaveLength(1);
+  await deleteAll(after(61 * DAY_MS));
+  expect(await store.list(new Date(0))).toEqual([]);
 });

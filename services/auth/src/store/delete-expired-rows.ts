@@ -1,4 +1,5 @@
 import { type DeleteBatch, deleteInBatches, deletionOf, type Postgres, sql, sqlFile } from "@countersign/postgres";
+import { KEPT_TOKEN_KEY_MS } from "../tokens/token-keys.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -46,6 +47,8 @@ export function deleteExpiredRows(postgres: Postgres) {
       deletion("recovery_lift", sql`last_at < ${ago(8 * DAY_MS)} ORDER BY last_at`),
       deletion("rate_limit", sql`expire < ${now.getTime()} ORDER BY expire`),
       deletion("blocked_key", sql`until < ${ago(HOUR_MS)} ORDER BY until`),
+      deletion("token_key", sql`signs_until <= ${ago(KEPT_TOKEN_KEY_MS)} ORDER BY signs_until`),
+      deletion("identity_key", sql`signs_until <= ${ago(KEPT_TOKEN_KEY_MS)} ORDER BY signs_until`),
       // Longer than any cursor is valid: until then a watcher must be sent the end of an entry.
       deletion("token_state_entry", sql`kind <> 'account' AND until < ${ago(HOUR_MS)} ORDER BY until`),
       // Longer than anything signed before the freeze is valid.

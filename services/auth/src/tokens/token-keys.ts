@@ -29,7 +29,7 @@ export interface TokenKeyStore {
 /** The next key is published this long before it signs, so that every cache has it by then. */
 const LEAD_MS = DAY_MS;
 /** Refresh tokens of a retired key are accepted until they expire. */
-const KEEP_MS = 31 * DAY_MS;
+export const KEPT_TOKEN_KEY_MS = 31 * DAY_MS;
 const RELOAD_MS = 30_000;
 /** Keys are encrypted again once the keyring has been in use for so long: by then all replicas have it. */
 const RE_ENCRYPT_AFTER_MS = 120_000;
@@ -78,7 +78,7 @@ export function createTokenKeys(options: TokenKeysOptions) {
   /** Public keys by kid: a few, since a key signs for days. */
   const verifying = new Map<string, KeyObject>();
 
-  const keptSince = () => new Date(clock.now().getTime() - KEEP_MS);
+  const keptSince = () => new Date(clock.now().getTime() - KEPT_TOKEN_KEY_MS);
 
   async function load(): Promise<StoredTokenKey[]> {
     const now = clock.now().getTime();
