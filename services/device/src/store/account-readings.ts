@@ -1,5 +1,5 @@
 import { type AccountTable, accountReadings, type Term } from "@countersign/admin-actions";
-import { type Postgres, type Queries, sql } from "@countersign/postgres";
+import { deleteInBatches, deletionOf, type Postgres, type Queries, sql } from "@countersign/postgres";
 
 /** Tables with rows about accounts, as administrators see them; docs/privacy.md says why each is kept. */
 export const ACCOUNT_TABLES: readonly AccountTable[] = [
@@ -26,11 +26,25 @@ function finder(term: Term) {
 /** Finds and describes accounts in device's database. */
 export const deviceReadings = (queries: Queries) => accountReadings(queries, ACCOUNT_TABLES, finder);
 
-/** Deletes what device has about a person. Messages of requests go with them. */
+/**
+ * Deletes what device has about a person, in batches where an account may have very many rows. Messages of
+ * requests go with them.
+ */
 export const erasePerson =
   (postgres: Postgres) =>
-  (accountId: string): Promise<void> =>
-    postgres.transaction(async (tx) => {
+  async (accountId: string): Promise<void> => {
+    const deletion = deletionOf.bind(undefined, postgres);
+    const batches = [
+      deletion("two_factor", sql`account_id = ${accountId}::uuid ORDER BY account_id`),
+      deletion("delivery", sql`account_id = ${accountId}::uuid ORDER BY account_id`),
+      deletion(
+        "webhook_delivery",
+        sql`account_id = ${accountId}::uuid AND type <> 'account.erased' ORDER BY account_id`,
+      ),
+    ];
+    for (let isMore = true; isMore; ) isMore = await deleteInBatches(batches);
+    // Also those that another transaction had locked.
+    await postgres.transaction(async (tx) => {
       await tx.execute(sql`DELETE FROM device WHERE account_id = ${accountId}::uuid`);
       await tx.execute(sql`DELETE FROM two_factor WHERE account_id = ${accountId}::uuid`);
       await tx.execute(sql`DELETE FROM two_factor_reopening WHERE account_id = ${accountId}::uuid`);
@@ -39,3 +53,4 @@ export const erasePerson =
       await tx.execute(sql`
         DELETE FROM webhook_delivery WHERE account_id = ${accountId}::uuid AND type <> 'account.erased'`);
     });
+  };

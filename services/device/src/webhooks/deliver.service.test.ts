@@ -1,10 +1,10 @@
 import { uuidv7 } from "@countersign/core";
 import { eventRow } from "@countersign/events";
-import { sql } from "@countersign/postgres";
+import { type Postgres, type Queries, sql } from "@countersign/postgres";
 import { describe, expect, it, vi } from "vitest";
 import { erasePerson } from "../store/account-readings.ts";
 import { postgresWebhookStore } from "../store/postgres-webhook-store.ts";
-import { postgres } from "../testing/store-fixture.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
 import { no, ok, webhookQueues } from "../testing/webhook-queues.ts";
 import { LEASE_MS, pauseMs } from "./deliver.ts";
 import type { Attempt } from "./send.ts";
@@ -12,6 +12,12 @@ import type { Attempt } from "./send.ts";
 const HOUR_MS = 3_600_000;
 const world = webhookQueues();
 const { add, newAccount, queues, rows, stateOf, work } = world;
+/** Whether a statement waits for a lock. */
+const isLocked = async () => {
+  const waiting = sql`
+    SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  return (await postgres.query(waiting)).length > 0;
+};
 
 describe("delivery", () => {
   it("sends an account's events in their order, each once, and leaves no queue behind", async () => {
@@ -172,9 +178,7 @@ describe("several processes", () => {
     await world.store.end(queue!, ended, "delivered", "", world.clock.now());
     let isReleased = false;
     let releasing = Promise.resolve();
-    const waiting = sql`
-      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    const isWaiting = async () => isReleased || (await postgres.query(waiting)).length > 0;
+    const isWaiting = async () => isReleased || (await isLocked());
     const adding = postgresWebhookStore({
       ...postgres,
       transaction: (work) =>
@@ -306,4 +310,33 @@ it("erasing a person removes the messages about them, but for the one that says 
   world.clock.advance(LEASE_MS);
   await work();
   expect(await queues()).toBe(0);
+});
+
+it("a statement of an erasure deletes at most a thousand rows, and waits for those that somebody has locked", async () => {
+  const account = newAccount();
+  const id = await add(account);
+  await postgres.execute(sql`
+    INSERT INTO webhook_delivery SELECT (json_populate_record(d, json_build_object('event_id', gen_random_uuid()))).*
+    FROM webhook_delivery AS d, generate_series(1, 2500)`);
+  await postgres.execute(sql`
+    INSERT INTO delivery SELECT event_id, 'notice', account_id, 't', created_at FROM webhook_delivery`);
+  const deleted: number[] = [];
+  const counting = ({ query, execute }: Queries): Queries => ({
+    query,
+    async execute(statement) {
+      const count = await execute(statement);
+      deleted.push(count);
+      return count;
+    },
+  });
+  const transaction: Postgres["transaction"] = (work) => postgres.transaction((tx) => work(counting(tx)));
+  const erasing = await postgres.transaction(async (tx) => {
+    await tx.query(sql`SELECT FROM webhook_delivery WHERE event_id = ${id}::uuid FOR UPDATE`);
+    const erased = erasePerson({ ...postgres, ...counting(postgres), transaction })(account);
+    await expect.poll(isLocked, { timeout: 10_000 }).toBe(true);
+    return [erased];
+  });
+  await Promise.all(erasing);
+  expect([Math.max(...deleted), await rows()]).toEqual([1_000, []]);
+  expect(await prisma.delivery.count({ where: { accountId: account } })).toBe(0);
 });
