@@ -183,25 +183,6 @@ describe("an address inside", () => {
     expect([asked, got[0]?.headers.host]).toEqual([1, `rebind.example:${port}`]);
   });
 
-  it("is asked of a slow name server once at a time: few threads resolve the names of all endpoints", async () => {
-    const answers: (() => void)[] = [];
-    const resolve = () =>
-      new Promise<{ address: string; family: number }[]>((done) => {
-        answers.push(() => done([{ address: "10.0.0.1", family: 4 }]));
-      });
-    const send = createSender({ rules: nowhere, clock: systemClock, timeoutMs: 50, resolve });
-    const attempt = () => send(endpointAt("https://slow.example/"), sent);
-    const late = { delivered: false, text: "no answer within 0.05 s" };
-    expect(await Promise.all([attempt(), attempt()])).toEqual([late, late]);
-    expect(await attempt()).toEqual(late);
-    expect(answers).toHaveLength(1);
-    const joined = attempt();
-    answers[0]!();
-    expect(await joined).toMatchObject({ text: "the address is not allowed" });
-    expect(await attempt()).toEqual(late);
-    expect(answers).toHaveLength(2);
-  });
-
   it("plain HTTP is refused outside of the named networks; a name that never resolves ends in time", async () => {
     const resolve = async () => [{ address: "8.8.8.8", family: 4 }];
     expect(await sendTo("http://hooks.example/", { resolve })).toMatchObject({

@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import { type RequestOptions as HttpOptions, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
@@ -6,6 +5,7 @@ import type { Clock } from "@countersign/core";
 import { Webhook } from "standardwebhooks";
 import type { AddressRules } from "./addresses.ts";
 import type { WebhookEndpoint } from "./config.ts";
+import { createResolve, type Resolved } from "./resolve.ts";
 
 /** The whole attempt: names, connection, TLS, request, answer. */
 const TIMEOUT_MS = 10_000;
@@ -26,22 +26,15 @@ export interface Attempt {
   readonly retryAfterS?: number;
 }
 
-interface Resolved {
-  readonly address: string;
-  readonly family: number;
-}
-
 export interface SenderOptions {
   readonly rules: AddressRules;
   readonly clock: Clock;
   readonly timeoutMs?: number;
-  /** Resolves a name; by default the system's. */
+  /** Resolves a name; by default by the system's name servers. */
   resolve?(host: string): Promise<Resolved[]>;
   /** For tests: authorities besides the usual ones. */
   readonly ca?: string | Buffer;
 }
-
-const systemResolve = (host: string): Promise<Resolved[]> => lookup(host, { all: true, verbatim: true });
 
 const failed = (text: string, retryAfterS?: number): Attempt =>
   retryAfterS === undefined ? { delivered: false, text } : { delivered: false, text, retryAfterS };
@@ -51,21 +44,13 @@ const failed = (text: string, retryAfterS?: number): Attempt =>
  * checked, and the connection goes to a checked one: a name that changes between check and use (DNS
  * rebinding) changes nothing. Redirects are answers like others. Never throws.
  */
-export function createSender({ rules, clock, timeoutMs = TIMEOUT_MS, resolve = systemResolve, ca }: SenderOptions) {
-  /** Names are resolved by few threads: a slow name server must not hold all of them. */
-  const lookups = new Map<string, Promise<Resolved[]>>();
-  const lookUp = (host: string): Promise<Resolved[]> => {
-    const running = lookups.get(host) ?? resolve(host).finally(() => lookups.delete(host));
-    lookups.set(host, running);
-    return running;
-  };
-
+export function createSender({ rules, clock, timeoutMs = TIMEOUT_MS, resolve = createResolve(), ca }: SenderOptions) {
   async function addressesOf({ protocol, hostname }: URL): Promise<Resolved[] | string> {
     const host = hostname.replace(/^\[|\]$/g, "");
     const family = isIP(host);
     let found: Resolved[];
     try {
-      found = family === 0 ? await lookUp(host) : [{ address: host, family }];
+      found = family === 0 ? await resolve(host) : [{ address: host, family }];
     } catch (error) {
       return `the name cannot be resolved: ${(error as NodeJS.ErrnoException).code ?? "unknown"}`;
     }
