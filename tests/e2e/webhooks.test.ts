@@ -84,6 +84,8 @@ it("administrators send a test, see what waits, and replay an event; each comman
     outcome: "not delivered",
     details: ["status 503"],
   });
+  receiver.status = () => undefined;
+  expect(await json("ada", "webhooks", "test", "demo")).toMatchObject({ details: ["no answer within 10 s"] });
   receiver.status = () => 204;
   const { signedUp } = await signUpPerson();
   const { id } = signedUp.account;

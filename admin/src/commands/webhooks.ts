@@ -36,7 +36,7 @@ export const webhooksReplay = adminCommand({
   arguments: [1, 1],
   options: ["event", "from", "to"],
   flags: ["dead"],
-  async run({ services, reason, given: [endpoint = ""], option, flag, show }) {
+  async run({ services, reason, given: [endpoint = ""], option, flag, show, progress }) {
     const time = (name: string): Date | undefined => {
       const text = option(name);
       if (text === undefined) return undefined;
@@ -44,9 +44,16 @@ export const webhooksReplay = adminCommand({
       if (Number.isNaN(date.getTime())) throw new UsageError(webhooksReplay.usage, `--${name} is no time (ISO 8601)`);
       return date;
     };
-    const [eventId = "", from, to] = [option("event"), time("from"), time("to")];
-    const request = { reason, endpoint, eventId, from, to, deadOnly: flag("dead") };
-    const answer = await services.device.replayWebhooks(request);
-    show(answer, () => [`done: action ${answer.actionId}`, `messages to be sent again: ${answer.replayed}`]);
+    const [eventId = "", to] = [option("event"), time("to")];
+    const request = { reason, endpoint, eventId, to, deadOnly: flag("dead") };
+    let [from, replayed] = [time("from"), 0];
+    let [actionId, endedBefore]: [string?, Date?] = [];
+    do {
+      const answer = await services.device.replayWebhooks({ ...request, from, endedBefore });
+      ({ actionId, nextFrom: from, endedBefore } = answer);
+      replayed += answer.replayed;
+      if (from) progress(`messages to be sent again: ${replayed} so far`);
+    } while (from);
+    show({ actionId, replayed }, () => [`done: action ${actionId}`, `messages to be sent again: ${replayed}`]);
   },
 });

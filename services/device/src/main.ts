@@ -35,6 +35,13 @@ import { onKeyRevoked } from "./subscribers/key-revoked.ts";
 import { recordSession } from "./subscribers/session-created.ts";
 import { startWebhooks } from "./webhooks/start.ts";
 
+/** Of calls that wait: an approval with a signature for account service, signer and chain. */
+const DEADLINES = {
+  "device.v1.TwoFactor/ApproveTwoFactor": 12_000,
+  "device.v1.Admin/TestWebhook": 12_000,
+  "device.v1.Admin/ReplayWebhooks": 12_000,
+};
+
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);
@@ -83,10 +90,9 @@ async function start(service: ServiceProcess) {
 
   const actions = createActionLog(postgres, clock);
   const admin = prismaAdminStore(prisma, requests, clock);
-  // An approval with a signature waits for the account service, which waits for signer and chain.
   const tokenVerifier = runtime.tokenVerifier(tokenState);
   const server = runtime
-    .server({ tokenVerifier, deadlines: { "device.v1.TwoFactor/ApproveTwoFactor": 12_000 } })
+    .server({ tokenVerifier, deadlines: DEADLINES })
     .add(AdminService, adminHandlers({ actions, readings: deviceReadings(postgres) }))
     .add(
       DeviceAdminService,

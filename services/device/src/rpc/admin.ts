@@ -16,6 +16,7 @@ const replayed = z.object({
   from: z.date().optional(),
   to: z.date().optional(),
   deadOnly: z.boolean(),
+  endedBefore: z.date().optional(),
 });
 
 type Request = z.input<typeof ofTwoFactor> & { reason: string };
@@ -90,13 +91,14 @@ function webhookHandlers({
     async replayWebhooks(request, call) {
       const command = "webhooks replay";
       const by = administrator(call, command, request);
-      const { endpoint, eventId, from, to, deadOnly } = parseRequest(replayed, request);
+      const now = clock.now();
+      const { endpoint, eventId, from, to, deadOnly, endedBefore = now } = parseRequest(replayed, request);
       requireEndpoint(endpoint);
       if (eventId === "" && from === undefined) throw invalidField("/from", "name an event, or a time to begin at");
       const range = { from: from?.toISOString() ?? "", to: to?.toISOString() ?? "" };
       const actionId = await actions.begin(by, { command, arguments: { endpoint, eventId, ...range, deadOnly } });
-      const of = { endpoint, eventId: eventId || undefined, from, to, deadOnly };
-      return { actionId, replayed: await store.replay(of, clock.now()) };
+      const of = { endpoint, eventId: eventId || undefined, from, to, deadOnly, endedBefore };
+      return { actionId, endedBefore, ...(await store.replay(of, now)) };
     },
   };
 }

@@ -103,32 +103,29 @@ export function postgresWebhookStore(postgres: Postgres): WebhookStore {
       }),
 
     // Row by row: a process that dies leaves the other rows as they were, for the command's repetition.
-    async replay({ endpoint, eventId = null, from = null, to = null, deadOnly }, now) {
+    async replay({ endpoint, eventId = null, from = null, to = null, deadOnly, endedBefore }, now) {
       const states = deadOnly ? ["dead"] : ["dead", "delivered"];
+      const rows = await postgres.query<{ account_id: string; event_id: string; created_at: Date }>(sql`
+        SELECT account_id, event_id, created_at FROM webhook_delivery
+        WHERE endpoint = ${endpoint} AND state = ANY (${states}) AND ended_at < ${endedBefore ?? now}
+          AND (${eventId}::uuid IS NULL OR event_id = ${eventId}::uuid)
+          AND (${from}::timestamptz IS NULL OR created_at >= ${from}::timestamptz)
+          AND (${to}::timestamptz IS NULL OR created_at < ${to}::timestamptz)
+        ORDER BY created_at LIMIT ${REPLAY_BATCH}`);
       let replayed = 0;
-      for (;;) {
-        // A message that the replay has let be sent, and that has ended since, is not chosen again.
-        const rows = await postgres.query<{ account_id: string; event_id: string }>(sql`
-          SELECT account_id, event_id FROM webhook_delivery
-          WHERE endpoint = ${endpoint} AND state = ANY (${states}) AND ended_at < ${now}
-            AND (${eventId}::uuid IS NULL OR event_id = ${eventId}::uuid)
-            AND (${from}::timestamptz IS NULL OR created_at >= ${from}::timestamptz)
-            AND (${to}::timestamptz IS NULL OR created_at < ${to}::timestamptz)
-          ORDER BY created_at LIMIT ${REPLAY_BATCH}`);
-        for (const { account_id: accountId, event_id: id } of rows) {
-          replayed += await postgres.transaction(async (tx) => {
-            await tx.execute(sql`
-              INSERT INTO webhook_queue (account_id, endpoint, due_at) VALUES (${accountId}::uuid, ${endpoint}, ${now})
-              ON CONFLICT (account_id, endpoint) DO UPDATE SET due_at = webhook_queue.due_at`);
-            return tx.execute(sql`
-              UPDATE webhook_delivery SET state = 'waiting', attempts = 0, ended_at = NULL, last_result = 'replayed',
-                give_up_at = ${after(now, GIVE_UP_MS)}, forget_at = ${after(now, KEPT_MS)}
-              WHERE account_id = ${accountId}::uuid AND endpoint = ${endpoint} AND event_id = ${id}::uuid
-                AND state <> 'waiting'`);
-          });
-        }
-        if (rows.length < REPLAY_BATCH) return replayed;
+      for (const { account_id: accountId, event_id: id } of rows) {
+        replayed += await postgres.transaction(async (tx) => {
+          await tx.execute(sql`
+            INSERT INTO webhook_queue (account_id, endpoint, due_at) VALUES (${accountId}::uuid, ${endpoint}, ${now})
+            ON CONFLICT (account_id, endpoint) DO UPDATE SET due_at = webhook_queue.due_at`);
+          return tx.execute(sql`
+            UPDATE webhook_delivery SET state = 'waiting', attempts = 0, ended_at = NULL, last_result = 'replayed',
+              give_up_at = ${after(now, GIVE_UP_MS)}, forget_at = ${after(now, KEPT_MS)}
+            WHERE account_id = ${accountId}::uuid AND endpoint = ${endpoint} AND event_id = ${id}::uuid
+              AND state <> 'waiting'`);
+        });
       }
+      return { replayed, nextFrom: rows[REPLAY_BATCH - 1]?.created_at };
     },
 
     async states(endpoints) {

@@ -146,7 +146,7 @@ describe("delivery", () => {
         { endpoint: "wallet", eventId: id, deadOnly: true },
         new Date(world.clock.now().getTime() + 1),
       ),
-    ).toBe(1);
+    ).toMatchObject({ replayed: 1 });
     expect(await stateOf(id)).toBe("waiting");
   });
 });

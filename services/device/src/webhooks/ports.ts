@@ -31,6 +31,8 @@ export interface ReplayOf {
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
   readonly deadOnly: boolean;
+  /** By default now: what the replay has let be sent, and has ended since, is not chosen again. */
+  readonly endedBefore?: Date;
 }
 
 /** The messages that wait at an endpoint. */
@@ -57,8 +59,8 @@ export interface WebhookStore {
   retry(queue: LeasedQueue, eventId: string, result: string, dueAt: Date): Promise<void>;
   /** Gives the lease back: deletes the queue where nothing waits, otherwise it is due at once. */
   release(queue: LeasedQueue, now: Date): Promise<void>;
-  /** Lets messages that have ended be sent again. Returns how many. */
-  replay(of: ReplayOf, now: Date): Promise<number>;
+  /** Lets the oldest messages that have ended be sent again. `nextFrom`: where to go on, if any are left. */
+  replay(of: ReplayOf, now: Date): Promise<{ replayed: number; nextFrom: Date | undefined }>;
   states(endpoints: readonly string[]): Promise<EndpointState[]>;
   /** Deletes what has been kept long enough. Returns whether rows may be left. */
   forget(now: Date): Promise<boolean>;
