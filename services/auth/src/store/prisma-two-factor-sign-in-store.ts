@@ -5,7 +5,7 @@ import { beginSessionIn, lockAccess, SKEW_MS } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
 import { blockKeys } from "./prisma-access-store.ts";
-import { isFrozen } from "./prisma-freeze-store.ts";
+import { hasLeft, isFrozen } from "./prisma-freeze-store.ts";
 import { toKey, toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
 import { writeTokenState } from "./write-token-state.ts";
 
@@ -45,6 +45,9 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
         const use = { accountId, resultId, now };
         const isRepeated = idempotency && !(await insertIdempotencyKey(queriesIn(tx), idempotency, use));
         if (isRepeated) return (await replayOf(tx, idempotency)) ?? { kind: "idempotency-key-reused" as const };
+        // Under the lock: an erasure in between would leave this row behind.
+        await lockAccess(queriesIn(tx), accountId);
+        if (await hasLeft(tx, accountId)) throw new AppError("AccountLeft");
         await tx.twoFactorSignIn.create({ data: toTwoFactorSignInRow(signIn) });
         return { kind: "begun" as const, signIn };
       }),

@@ -41,7 +41,7 @@ export interface TwoFactorSignInStore {
   replayOf(idempotency: Idempotency): Promise<Exclude<BegunTwoFactor, { kind: "begun" }> | undefined>;
   /**
    * Writes row and claim in one commit; of concurrent calls with the same key one begins, the others replay
-   * it.
+   * it. Errors: AccountLeft.
    */
   begin(signIn: TwoFactorSignIn, idempotency: Idempotency | undefined): Promise<BegunTwoFactor>;
   find(accountId: string, id: string): Promise<TwoFactorSignIn | undefined>;
