@@ -1,7 +1,9 @@
-import type { Credentials } from "./resources.ts";
+import type { Credentials, UserKey } from "./resources.ts";
+import { claimsOf } from "./token-claims.ts";
 
 /**
- * Where a client keeps its tokens. Tabs that share a store share the session, and never refresh twice.
+ * Where a client keeps its tokens. Tabs that share a store share the session, and never refresh twice. On a
+ * phone, tokens must be in no backup.
  * @example
  * const store: CredentialStore = {
  *   name: "my-app",
@@ -82,14 +84,17 @@ interface PageEvents {
 
 /** How a client is given its tokens: see `ClientOptions`. */
 interface StoreOptions {
+  deviceKey: UserKey;
   store?: CredentialStore;
   credentials?: Credentials;
   onCredentials?: (credentials: Credentials | undefined) => void;
 }
 
-/** Returns the client's store: the given one, or the options' tokens in memory. */
-export function storeOf({ store, credentials, onCredentials }: StoreOptions): CredentialStore {
-  if (store !== undefined && onCredentials === undefined) return store;
+/**
+ * Returns the client's store: the given one, or the options' tokens in memory. Tokens of another key are
+ * none: a backup brings them to a phone that has a key of its own.
+ */
+export function storeOf({ deviceKey, store, credentials, onCredentials }: StoreOptions): CredentialStore {
   let kept = credentials;
   const memory: CredentialStore = {
     name: "",
@@ -99,9 +104,16 @@ export function storeOf({ store, credentials, onCredentials }: StoreOptions): Cr
     },
   };
   const used = store ?? memory;
+  const ownOnly = (pair: Credentials | undefined) => {
+    const key = pair && claimsOf(pair.accessToken).account_key?.key;
+    return key === undefined || key === deviceKey.publicKey ? pair : undefined;
+  };
   return {
     name: used.name,
-    load: () => used.load(),
+    load() {
+      const loaded = used.load();
+      return loaded && "then" in loaded ? loaded.then(ownOnly) : ownOnly(loaded);
+    },
     async save(next) {
       await used.save(next);
       onCredentials?.(next);

@@ -178,6 +178,39 @@ describe("tabs that share a session", () => {
   });
 });
 
+describe("a stored session of another key, as of the phone whose backup this one has", () => {
+  const of = ({ publicKey, algorithm }: typeof deviceKey): Credentials => {
+    const claims = { sub: "ada", account_key: { alg: algorithm, key: publicKey } };
+    const accessToken = `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.e30`;
+    return { accessToken, refreshToken: "refresh-1" };
+  };
+  const clientWith = (options: Partial<ClientOptions>) => {
+    const fetch = async () => Promise.reject(new Error("nothing may be sent"));
+    return new CountersignClient({ baseUrl, deviceKey, fetch, ...options });
+  };
+  const [own, foreign] = [of(deviceKey), of(generateDeviceKey())];
+
+  it.each<[string, (pair: Credentials) => Partial<ClientOptions>]>([
+    ["given", (credentials) => ({ credentials })],
+    ["loaded at once", (pair) => ({ store: { name: "s", load: () => pair, save: () => {} } })],
+    ["loaded later", (pair) => ({ store: { name: "s", load: async () => pair, save: async () => {} } })],
+  ])("is none, %s", async (_, optionsOf) => {
+    const [client, restored] = [clientWith(optionsOf(own)), clientWith(optionsOf(foreign))];
+    await Promise.all([client.session.ready, restored.session.ready]);
+    expect(client.credentials).toEqual(own);
+    expect(restored.session).toMatchObject({ state: "signed-out", accountId: undefined });
+    await expect(restored.refresh()).rejects.toThrow("there is no session");
+  });
+
+  it("is not taken from another tab either", async () => {
+    const { storage, name, newTab } = setUp();
+    storage.values.set(name, JSON.stringify(own));
+    const tab = newTab();
+    await storage.tab(name).save(foreign);
+    await vi.waitFor(() => expect(tab.session.state).toBe("signed-out"));
+  });
+});
+
 describe("a store that fails to save a new pair", () => {
   /** Returns a tab whose storage is full, as long as it is. */
   function withFullStorage() {

@@ -2,6 +2,8 @@ import { base64urlToBytes, decodeUtf8 } from "@countersign/keys";
 
 /** The claims of an access token that a client reads for itself; the services verify them. */
 export interface TokenClaims {
+  /** The key that the session signs with on chain. */
+  account_key?: { key?: string };
   /** Seconds since 1970. */
   exp?: number;
   /** The session's id. */

@@ -1,6 +1,13 @@
 import { describe, expect, it, vi } from "vitest";
 import { secureCredentials } from "./secure-credentials.ts";
 
+/** A module that notes what it is to store, and how. */
+function noting() {
+  const setItemAsync = vi.fn(async (_key: string, _value: string, _options?: { keychainAccessible?: number }) => {});
+  const module = { getItemAsync: async () => null, setItemAsync, deleteItemAsync: async () => {} };
+  return { setItemAsync, module: { ...module, WHEN_UNLOCKED_THIS_DEVICE_ONLY: 6 } };
+}
+
 describe("credentials in the phone's Keychain or Keystore", () => {
   it("are written in the order of the changes", async () => {
     const values = new Map<string, string>();
@@ -35,9 +42,14 @@ describe("credentials in the phone's Keychain or Keystore", () => {
     expect(await store.load()).toEqual(pair);
   });
 
+  it("stay on this phone: a backup does not have them", async () => {
+    const { module, setItemAsync } = noting();
+    await secureCredentials(module).save({ accessToken: "a", refreshToken: "r" });
+    expect(setItemAsync.mock.lastCall?.[2]).toEqual({ keychainAccessible: module.WHEN_UNLOCKED_THIS_DEVICE_ONLY });
+  });
+
   it("have the module's options and another name", async () => {
-    const setItemAsync = vi.fn(async (_key: string, _value: string, _options?: { keychainAccessible: number }) => {});
-    const module = { getItemAsync: async () => null, setItemAsync, deleteItemAsync: async () => {} };
+    const { module, setItemAsync } = noting();
     const store = secureCredentials(module, { name: "second", options: { keychainAccessible: 0 } });
     await store.save({ accessToken: "a", refreshToken: "r" });
     expect(setItemAsync).toHaveBeenCalledWith("second", expect.any(String), { keychainAccessible: 0 });

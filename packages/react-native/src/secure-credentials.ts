@@ -11,6 +11,8 @@ export interface SecureTextStore<Options = object> {
   setItemAsync(key: string, value: string, options?: Options): Promise<void>;
   /** Deletes a text. */
   deleteItemAsync(key: string, options?: Options): Promise<void>;
+  /** iOS: readable while the phone is unlocked, and in no backup. */
+  readonly WHEN_UNLOCKED_THIS_DEVICE_ONLY?: number;
 }
 
 /**
@@ -22,7 +24,10 @@ export interface SecureTextStore<Options = object> {
 export interface SecureCredentialsOptions<Options = object> {
   /** The item's name; default `countersign.session`. */
   name?: string;
-  /** Passed on to the module, such as `{ keychainAccessible: SecureStore.AFTER_FIRST_UNLOCK }`. */
+  /**
+   * Passed on to the module; default: `WHEN_UNLOCKED_THIS_DEVICE_ONLY`. Take only values of this kind, such
+   * as `{ keychainAccessible: SecureStore.AFTER_FIRST_UNLOCK_THIS_DEVICE_ONLY }`.
+   */
   options?: Options;
 }
 
@@ -36,7 +41,10 @@ export interface SecureCredentialsOptions<Options = object> {
  */
 export function secureCredentials<Options>(
   module: SecureTextStore<Options>,
-  { name = "countersign.session", options }: SecureCredentialsOptions<Options> = {},
+  {
+    name = "countersign.session",
+    options = { keychainAccessible: module.WHEN_UNLOCKED_THIS_DEVICE_ONLY } as Options,
+  }: SecureCredentialsOptions<Options> = {},
 ): CredentialStore {
   let last: Promise<unknown> = Promise.resolve();
   const inOrder = <Result>(work: () => Promise<Result>): Promise<Result> => {
