@@ -117,6 +117,13 @@ describe("a store of a passkey", () => {
     expect(await store().load()).toBeUndefined();
   });
 
+  it("keeps the passkey of the tab that was first", async () => {
+    const { store } = setUp();
+    const keys = await Promise.all([store().create(), store().create()]);
+    const kept = await store().load();
+    for (const { publicKey, credentialId } of keys) expect(kept).toMatchObject({ publicKey, credentialId });
+  });
+
   it("keeps nothing where the person refuses", async () => {
     const { storage, store } = setUp();
     const refuses = passkeyStore({

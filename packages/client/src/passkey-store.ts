@@ -31,14 +31,18 @@ export function passkeyStore({ storage, ...options }: PasskeyStoreOptions): KeyS
   const used = storage ?? localStorage;
   const name = `countersign-passkey/${options.rpId}`;
   const { credentials } = options;
-  const load = async (): Promise<BrowserPasskey | undefined> => {
+  const read = (): BrowserPasskey | undefined => {
     const text = used.getItem(name);
     if (text === null) return undefined;
     const { publicKey, credentialId, rpId } = JSON.parse(text) as BrowserPasskey;
     return browserPasskey({ publicKey, credentialId, rpId, ...(credentials && { credentials }) });
   };
+  const load = async () => read();
   const make = async (): Promise<BrowserPasskey> => {
     const passkey = await createBrowserPasskey(options);
+    // Another tab may have stored one while the dialog was open, and an account may depend on it.
+    const stored = read();
+    if (stored) return stored;
     const { publicKey, credentialId, rpId } = passkey;
     used.setItem(name, JSON.stringify({ publicKey, credentialId, rpId }));
     return passkey;
