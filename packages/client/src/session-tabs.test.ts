@@ -178,6 +178,79 @@ describe("tabs that share a session", () => {
   });
 });
 
+describe("a refresh that another tab overtakes", () => {
+  /** Returns a tab that is notified of no change yet, and whose refresh is answered after `meanwhile`. */
+  function overtaken(meanwhile: (storage: ReturnType<typeof sharedStorage>, name: string) => unknown) {
+    const { auth, storage, name, newTab } = setUp();
+    const { load, save } = storage.tab(name);
+    const fetch: typeof auth.fetch = async (input, init) => {
+      const answer = await auth.fetch(input, init);
+      await meanwhile(storage, name);
+      return answer;
+    };
+    return { tab: newTab({ fetch, store: { name, load, save } }), stored: () => storage.values.get(name) };
+  }
+
+  it("leaves a sign-out as it is", async () => {
+    const { tab, stored } = overtaken((storage, name) => storage.values.delete(name));
+    expect(await errorOf(tab.refresh())).toBeInstanceOf(SessionEndedError);
+    expect(stored()).toBeUndefined();
+    expect(tab.session.state).toBe("signed-out");
+  });
+
+  it("leaves a sign-in as it is, and takes its session", async () => {
+    const pair = { accessToken: "another", refreshToken: "another's" };
+    const { tab, stored } = overtaken((storage, name) => storage.values.set(name, JSON.stringify(pair)));
+    expect(await tab.refresh()).toEqual(pair);
+    expect(JSON.parse(stored()!)).toEqual(pair);
+    expect(tab.credentials).toEqual(pair);
+  });
+
+  it("keeps its pair where the store cannot be read then, as that of a locked phone", async () => {
+    const { auth, storage, name, newTab } = setUp();
+    const store = storage.tab(name);
+    let isLocked = false;
+    const tab = newTab({
+      store: {
+        ...store,
+        load: () => (isLocked ? Promise.reject(new Error("locked")) : store.load()),
+      },
+      fetch: async (input, init) => {
+        isLocked = true;
+        return auth.fetch(input, init);
+      },
+    });
+    await tab.refresh();
+    expect(tab.credentials).toEqual(auth.pair(2));
+  });
+});
+
+it.each([
+  ["whose token is known to be expired", true],
+  ["whose token is answered to be expired", false],
+])("a call of one person, %s, is not sent in the name of another, who signed in in another tab", async (_, isKnown) => {
+  const of = (sub: string): Credentials => ({
+    accessToken: `e30.${Buffer.from(JSON.stringify({ sub, exp: 1 })).toString("base64url")}.e30`,
+    refreshToken: `refresh-${sub}`,
+  });
+  const { storage, name, newTab } = setUp();
+  storage.values.set(name, JSON.stringify(of("ada")));
+  const sent: (string | null)[] = [];
+  const fetch = async (_input: unknown, init?: RequestInit) => {
+    sent.push(new Headers(init?.headers).get("authorization"));
+    const headers = { date: new Date().toUTCString() };
+    return Response.json({ error: "AccessTokenExpired" }, { status: 401, headers });
+  };
+  const { load, save } = storage.tab(name);
+  const tab = newTab({ fetch, store: { name, load, save } });
+  // Its answer has the server's time.
+  if (isKnown) await errorOf(tab.requestChallenge({ login, chainName: "c" }));
+  storage.values.set(name, JSON.stringify(of("grace")));
+  expect(await errorOf(tab.devices())).toBeInstanceOf(SessionEndedError);
+  expect(sent).not.toContain(`Bearer ${of("grace").accessToken}`);
+  expect(tab.session.accountId).toBe("grace");
+});
+
 describe("a stored session of another key, as of the phone whose backup this one has", () => {
   const of = ({ publicKey, algorithm }: typeof deviceKey): Credentials => {
     const claims = { sub: "ada", account_key: { alg: algorithm, key: publicKey } };

@@ -311,18 +311,8 @@ export class ClientSession implements SessionView {
   }
 
   async #exchangeLocked(used: Credentials): Promise<Credentials> {
-    const { transport, store } = this.#options;
-    if (store.name !== "") {
-      const stored = await this.#pair.load();
-      if (stored?.refreshToken !== used.refreshToken) {
-        // Another tab has refreshed, or signed out.
-        if (this.#credentials === used) this.#adopt(stored);
-        if (this.#credentials) return this.#credentials;
-        throw (
-          this.#ended ?? new SessionEndedError(401, { error: "SessionEnded", detail: "another tab signed out" }, null)
-        );
-      }
-    }
+    const { transport } = this.#options;
+    if (await this.#isReplaced(used)) return this.#replacementOf(used);
     let credentials: Credentials;
     try {
       const body = { refreshToken: used.refreshToken };
@@ -337,11 +327,29 @@ export class ClientSession implements SessionView {
       if (error instanceof SessionEndedError) throw await this.#drop(used, error);
       throw error;
     }
+    // The next pair must not be lost where the store cannot be read now, as that of a locked phone.
+    if (await this.#isReplaced(used).catch(() => false)) return this.#replacementOf(used);
     // After a sign-out or a new sign-in meanwhile, the pair belongs to another session than this client's.
     if (this.#credentials !== used) return credentials;
     this.#credentials = credentials;
     await this.#pair.save(credentials, used);
     return credentials;
+  }
+
+  /** Returns whether another tab has refreshed, or signed out or in, and takes what it has stored. */
+  async #isReplaced(used: Credentials): Promise<boolean> {
+    if (this.#options.store.name === "") return false;
+    const stored = await this.#pair.load();
+    if (stored?.refreshToken === used.refreshToken) return false;
+    if (this.#credentials === used) this.#adopt(stored);
+    return true;
+  }
+
+  /** Returns the client's pair. Errors: SessionEndedError where there is none, or another person's. */
+  #replacementOf(used: Credentials): Credentials {
+    if (this.#credentials && accountOf(this.#credentials) === accountOf(used)) return this.#credentials;
+    const detail = "another tab signed out or in";
+    throw this.#ended ?? new SessionEndedError(401, { error: "SessionEnded", detail }, null);
   }
 
   /**
