@@ -24,6 +24,10 @@ describe("a transaction whose sequence number somebody else has used", () => {
     ["says that the number is still to come", "[Error Code: 1007] invalid: has sequence number 6, but given 7"],
     ["says no number", "[Error Code: 1007] invalid proposal key"],
     ["failed for another reason", "[Error Code: 1101] panic: has sequence number 8, but given 7"],
+    [
+      "failed with a text of its author",
+      "[Error Code: 1101] panic: [Error Code: 1007] has sequence number 8, but given 7",
+    ],
   ])("is not built again where the chain %s", async (_, errorMessage) => {
     const { send, submitted } = setUp({
       waitForSeal: async () => ({ status: "Sealed", statusCode: 1, errorMessage, blockId: "", events: [] }),
