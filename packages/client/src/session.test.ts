@@ -147,16 +147,25 @@ describe("a session that may still be open", () => {
     ["a server in trouble", [503, { error: "Unavailable" }]],
     ["a limit", [429, { error: "RateLimited" }]],
     ["a proof that is missing", [401, { error: "RefreshProofRequired" }]],
+    ["an answer without tokens", [200, {}]],
+    ["an answer with one token", [200, { credentials: { accessToken: "access-2" } }]],
   ])("keeps its tokens after %s", async (_, answer) => {
     const refreshing = setUp(expired, answer);
     expect(await errorOf(refreshing.client.me())).toBeDefined();
     const signingOut = setUp(answer);
-    if (answer instanceof Error || answer[0] !== 401) {
+    if (answer instanceof Error || ![200, 401].includes(answer[0])) {
       expect(await errorOf(signingOut.client.signOut())).toBeDefined();
       expect(signingOut.client.credentials).toEqual(credentials);
     }
     expect(refreshing.client.credentials).toEqual(credentials);
     expect(refreshing.kept).toEqual([]);
+  });
+
+  it("goes on after a sign-up that is answered without tokens, which rejects", async () => {
+    const { client, kept } = setUp([200, { account: {}, transaction: {} }]);
+    expect(await errorOf(client.signUp({ login, chainName }))).toMatchObject({ status: 200, error: "Unknown" });
+    expect(client.credentials).toEqual(credentials);
+    expect(kept).toEqual([]);
   });
 
   it("is not opened again by a refresh that a sign-out overtook", async () => {

@@ -31,6 +31,12 @@ const SIGN_IN_WAIT_MS = 60_000;
 
 const accountOf = (pair: Credentials | undefined): string | undefined => pair && claimsOf(pair.accessToken).sub;
 
+/** Returns the tokens of an answer. Errors: ProblemError where it has none, and is none of the service. */
+function tokensOf({ credentials }: { credentials?: Partial<Credentials> }): Credentials {
+  if (!credentials?.accessToken || !credentials.refreshToken) throw new ProblemError(200, {}, null);
+  return credentials as Credentials;
+}
+
 const FROZEN: ReadonlySet<string> = new Set(["AccountFrozen", "AccountUnderReview"]);
 
 /**
@@ -134,7 +140,7 @@ export class ClientSession implements SessionView {
     this.#move("sign-in");
     const opening = (async () => {
       const opened = await work();
-      await this.keep(opened.credentials);
+      await this.keep(tokensOf(opened));
       return opened;
     })();
     this.#signIns.add(opening);
@@ -317,12 +323,7 @@ export class ClientSession implements SessionView {
     try {
       const body = { refreshToken: used.refreshToken };
       const path = "/auth/v1/token/refresh";
-      ({ credentials } = await transport.send<{ credentials: Credentials }>({
-        operation: "refresh",
-        method: "POST",
-        path,
-        body,
-      }));
+      credentials = tokensOf(await transport.send({ operation: "refresh", method: "POST", path, body }));
     } catch (error) {
       if (error instanceof SessionEndedError) throw await this.#drop(used, error);
       throw error;
