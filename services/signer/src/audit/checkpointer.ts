@@ -18,7 +18,7 @@ export interface CheckpointerOptions {
   readonly file?: CheckpointFile;
   /** Milliseconds between the beginnings of two looks. */
   readonly intervalMs: number;
-  /** Milliseconds without a run that could make a checkpoint until that is an alarm. Default 150,000. */
+  /** Milliseconds without a run that could make a checkpoint and fill the file until an alarm; 150,000. */
   readonly stalledMs?: number;
   /** Called for everything that shows a changed, forged or shortened log. */
   onAlarm?(): void;
@@ -51,16 +51,17 @@ export function startCheckpointer(options: CheckpointerOptions) {
     try {
       // Before the rows are read: what is written from now on may be missing in them.
       const own = ownHead();
-      if (await store.write((basis) => buildCheckpoint({ signer, clock, alarm }, basis, own)))
-        lastGood = performance.now();
+      const couldMake = await store.write((basis) => buildCheckpoint({ signer, clock, alarm }, basis, own));
       if (file) await fillCheckpointFile({ store, signer, alarm }, file);
+      if (couldMake) lastGood = performance.now();
       await compareClosed();
     } catch (err) {
       if (err instanceof CheckpointForkError) alarm({ err }, "the database's checkpoints are not those of the file");
       // Signing goes on: records are durable without a checkpoint, and the next one covers them.
       else logger.warn({ err }, "a checkpoint of the audit log failed; will retry");
     }
-    if (performance.now() - lastGood > stalledMs) alarm({}, "no checkpoint of the audit log can be made for minutes");
+    if (performance.now() - lastGood > stalledMs)
+      alarm({}, "no checkpoint of the audit log can be made, or written to the file, for minutes");
   }
 
   const job = startPeriodicJob({ job: "audit checkpoints", intervalMs, fromBeginning: true, logger, run: look });

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import type { AuditReceipt } from "../audit/audit-log.ts";
@@ -95,6 +95,23 @@ describe("checkpoints on Postgres", () => {
     expect(await verifyDatabase(readCheckpointFile(one.path))).toMatchObject({ problems: [], uncovered: 0 });
     writeFileSync(one.path, "hello\n");
     expect(() => openCheckpointFile(one.path)).toThrow("no checkpoint");
+  });
+
+  it("a file that is moved away goes on as another one, which the next process continues", async () => {
+    const one = newAuditProcess("one");
+    await one.write(2);
+    await expect.poll(() => readCheckpointFile(one.path)).not.toEqual([]);
+    renameSync(one.path, `${one.path}.old`);
+    await one.write(2);
+    await one.checkpointer.close();
+    const again = newAuditProcess("one");
+    await again.write(2);
+    await again.checkpointer.close();
+    expect(readCheckpointFile(one.path)).not.toEqual([]);
+    const kept = [`${one.path}.old`, one.path].flatMap(readCheckpointFile);
+    expect(kept).toHaveLength(await prisma.auditCheckpoint.count());
+    expect(await verifyDatabase(kept)).toMatchObject({ problems: [], uncovered: 0 });
+    expect([one.state.alarms, again.state.alarms]).toEqual([0, 0]);
   });
 
   /** Changes the records of the one batch, its hashes with them where they are about the same. */
