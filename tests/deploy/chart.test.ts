@@ -35,6 +35,15 @@ describe("the chart", () => {
       expect(() => renderText({ "nats.partitions": partitions })).toThrow(/partitions/);
   });
 
+  it("refuses an edge without trusted proxies, behind which all clients would share one address' limits", () => {
+    const proxies = "processes.gateway.env.GATEWAY_TRUSTED_PROXIES";
+    for (const edge of [{ "ingress.enabled": true }, { "gatewayApi.enabled": true, "gatewayApi.className": "a" }]) {
+      expect(() => renderText(edge)).toThrow(/GATEWAY_TRUSTED_PROXIES/);
+      expect(() => renderText({ ...edge, [proxies]: "" })).toThrow(/GATEWAY_TRUSTED_PROXIES/);
+      expect(ofKind(render({ ...edge, [proxies]: "10.0.0.0/8" }), "Deployment")).toHaveLength(5);
+    }
+  });
+
   it("runs programs that exist, as `restricted` demands and without a token of the API", () => {
     for (const { metadata, spec } of workloads(render(EVERYTHING))) {
       const pod = spec.template.spec;
@@ -189,6 +198,7 @@ describe("the chart", () => {
     const own = render({
       "gatewayApi.enabled": true,
       "gatewayApi.parentRefs": [{ name: "shared", namespace: "edge" }],
+      "processes.gateway.env": { GATEWAY_TRUSTED_PROXIES: "10.0.0.0/8" },
     });
     expect(ofKind(own, "Gateway")).toEqual([]);
   });

@@ -74,6 +74,8 @@ export const EVERYTHING: Values = {
   ],
   "networkPolicy.gatewayFrom": [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "ingress" } } }],
   "checkpoints.storageClassName": "emptyDir",
+  "processes.gateway.env": { GATEWAY_TRUSTED_PROXIES: "10.0.0.0/8" },
+  "processes.signer.env": { SIGNER_VAULTS_FILE: "/etc/countersign/secret/vaults.json" },
   "processes.auth.sidecars": [{ name: "proxy", image: "proxy:1" }],
   "image.pullSecrets": ["registry"],
   hostAliases: [{ ip: "10.0.0.5", hostnames: ["nats.countersign.internal"] }],
