@@ -93,6 +93,12 @@ describe("reachability", () => {
     expect(differences(without, rules)).toEqual(["gateway reaches dns:53"]);
   });
 
+  it("of the signer has no key service where no other vault is configured", () => {
+    const without = render({ ...EVERYTHING, "processes.signer.env": {} });
+    const rules = without.filter(({ kind }) => kind === "NetworkPolicy");
+    expect(differences(without, rules)).toEqual(["signer reaches dns:53,internet:4222,internet:5432"]);
+  });
+
   it("of every process has the collector where there is one", () => {
     const traced = render({ ...EVERYTHING, "traces.endpoint": COLLECTOR });
     const rules = traced.filter(({ kind }) => kind === "NetworkPolicy");
