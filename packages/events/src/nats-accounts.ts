@@ -82,8 +82,11 @@ export function natsAccounts(partitions = 1): Record<string, object> {
       ],
     };
   }
-  // The operator creates and inspects the stream and its consumers; no process uses this account at run time.
-  const permissions = { publish: ["$JS.API.>", "$JS.ACK.>"], subscribe: ["cs.v1.>", "_INBOX.>"] };
+  // The operator creates, inspects and copies the stream and its consumers; no process uses this at run time.
+  const permissions = {
+    publish: ["$JS.API.>", "$JS.ACK.>", "$JS.SNAPSHOT.>"],
+    subscribe: ["cs.v1.>", "_INBOX.>"],
+  };
   accounts[eventsAccount] = {
     jetstream: "enabled",
     users: [{ user: internalName("operator"), permissions }],

@@ -232,6 +232,33 @@ describe.each([1, 4])("rights at NATS with partitions: %i", (partitions) => {
     expect(delivered.stream_seq).toBe(first);
   });
 
+  it("the operator copies a stream, and brings it back with what its consumers have handled", async () => {
+    const { state, config } = await manager.streams.info(stream);
+    await (await as("auth")).request(ack, "+ACK");
+    const chunks: Uint8Array[] = [];
+    const whole = Promise.withResolvers<void>();
+    operator.subscribe("_INBOX.copy", {
+      callback(_, message) {
+        if (message.data.length === 0) return whole.resolve();
+        chunks.push(message.data);
+        message.respond();
+      },
+    });
+    const question = JSON.stringify({ deliver_subject: "_INBOX.copy" });
+    const refused = await refusals(operator, () => operator.publish(`$JS.SNAPSHOT.ACK.${stream}.x`));
+    expect(refused).toEqual([]);
+    await operator.request(`$JS.API.STREAM.SNAPSHOT.${stream}`, question);
+    await whole.promise;
+    await manager.streams.delete(stream);
+
+    const answer = await operator.request(`$JS.API.STREAM.RESTORE.${stream}`, JSON.stringify({ config, state }));
+    const { deliver_subject: to } = answer.json<{ deliver_subject: string }>();
+    for (const chunk of [...chunks, new Uint8Array()]) await operator.request(to, chunk, { timeout: 10_000 });
+    await setUp();
+    expect((await manager.streams.info(stream)).state).toMatchObject({ messages: 2, last_seq: first + 1 });
+    expect(await manager.consumers.info(stream, victim)).toMatchObject({ num_ack_pending: 0, num_pending: 1 });
+  });
+
   it("no service can subscribe to subjects of others", async () => {
     const thief = await as("key");
     const subjects = [
