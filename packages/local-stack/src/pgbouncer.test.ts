@@ -22,6 +22,15 @@ it("twenty replicas of every service fit into 500 connections to Postgres, and 6
   expect(clients.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(numberOf("max_client_conn", ini));
 });
 
+it("a second role of a service, as while its password is replaced, adds no connections to Postgres", () => {
+  expect(numberOf("max_db_connections", ini)).toBe(numberOf("default_pool_size", ini));
+});
+
+it("passwords and rows are encrypted on both sides", () => {
+  expect(ini).toMatch(/^client_tls_sslmode = require$/m);
+  expect(ini).toMatch(/^server_tls_sslmode = verify-full$/m);
+});
+
 it("transactions that wait for NATS leave connections to others", () => {
   for (const service of services) expect(poolOf(service)).toBeGreaterThanOrEqual(4 * REPLICAS);
 });

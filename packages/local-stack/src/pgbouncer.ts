@@ -35,7 +35,7 @@ function settingsOf({ port, databases }: Pick<PgbouncerOptions, "port" | "databa
     ...entries,
     shipped
       .slice(shipped.indexOf("[pgbouncer]"))
-      .replace(/^(listen_addr|auth_type|auth_file|default_pool_size) = .*$/gm, ""),
+      .replace(/^(listen_addr|auth_type|auth_file|default_pool_size|(client|server)_tls_\w+) = .*$/gm, ""),
     ...own,
     `default_pool_size = ${POOL_SIZE}`,
     "",
