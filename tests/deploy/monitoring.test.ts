@@ -77,6 +77,11 @@ it("dashboards have panels that do not overlap, and ids that are not used twice"
   }
 });
 
+it("Prometheus' operator keeps the processes' labels: its own `endpoint` would take the place of a webhook's", () => {
+  const monitor = render(EVERYTHING).find(({ kind }) => kind === "PodMonitor");
+  expect(monitor!.spec.podMetricsEndpoints).toEqual([{ port: "admin", path: "/metrics", honorLabels: true }]);
+});
+
 it("the chart installs the rules and dashboards as they are, where it is asked to", () => {
   const objectsWith = (values: Record<string, unknown>) => {
     const all = render(values);
