@@ -42,6 +42,15 @@ export interface DeviceApprovedKey {
   readonly recentSince: Date;
 }
 
+/** The revocation of a key. */
+export interface Revocation {
+  /** 128 hex digits. */
+  readonly publicKey: string;
+  /** Revocations after `recentSince`, after which a key that the signer does not know is refused. */
+  readonly limit: number;
+  readonly recentSince: Date;
+}
+
 /** A sequence number of the server key for which a template is signed. */
 export interface SequenceNumberUse {
   readonly number: bigint;
@@ -62,8 +71,7 @@ export type Effect =
   /** A condition, which writes nothing: no revocation of this key was signed, up to this commit. */
   | { readonly kind: "not-revoked"; readonly publicKey: string }
   | ({ readonly kind: "recovery-key" } & RecoveryKeySlot)
-  /** `publicKey`: 128 hex digits. */
-  | { readonly kind: "revocation"; readonly publicKey: string }
+  | ({ readonly kind: "revocation" } & Revocation)
   | ({ readonly kind: "sequence-number" } & SequenceNumberUse)
   | ({ readonly kind: "device-approved-key" } & DeviceApprovedKey)
   | ({ readonly kind: "key-addition" } & KeyAddition)
@@ -110,6 +118,8 @@ export const MAX_DEVICE_APPROVED_KEYS = 64;
  * The same for a day, revoked ones included: rows of keys are never deleted, and each addition counts them.
  */
 export const MAX_DEVICE_APPROVED_KEYS_PER_DAY = 256;
+/** Rows of revoked keys are never deleted, and anybody can name any number of keys that were never added. */
+export const MAX_REVOKED_KEYS_PER_DAY = 256;
 const DAY_MS = 24 * 3_600_000;
 
 /**
@@ -126,6 +136,14 @@ const recoveryKeySlot = (key: PublicKey, now: Date): Effect => ({
   countedSince: new Date(now.getTime() - REVOKED_RECOVERY_KEY_COUNTS_MS),
 });
 
+const revocation = (publicKey: string, template: string, now: Date): Effect => ({
+  kind: "revocation",
+  publicKey,
+  // A thief's revocations must not keep the account from its rotation, which names its own server key.
+  limit: template === "rotate-server-key" ? Number.POSITIVE_INFINITY : MAX_REVOKED_KEYS_PER_DAY,
+  recentSince: new Date(now.getTime() - DAY_MS),
+});
+
 /** Returns the changes that a template makes to the account's keys, whichever key signs it. */
 function keyEffects({ template }: RequestFacts, now: Date): Effect[] {
   if (!template) return [];
@@ -134,7 +152,7 @@ function keyEffects({ template }: RequestFacts, now: Date): Effect[] {
   return [
     ...("newKey" in change ? [{ kind: "not-revoked", publicKey: change.newKey.publicKey } as const] : []),
     ...(recoveryKey ? [recoveryKeySlot(recoveryKey, now)] : []),
-    ...("oldKey" in change ? [{ kind: "revocation", publicKey: change.oldKey } as const] : []),
+    ...("oldKey" in change ? [revocation(change.oldKey, change.template, now)] : []),
   ];
 }
 

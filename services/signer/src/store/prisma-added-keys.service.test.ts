@@ -34,7 +34,11 @@ it("an addition that one replica records is known to the other, for its account 
   const negated = key.publicKey.slice(0, 64) + newKey().publicKey.slice(64);
   for (const publicKey of [key.publicKey, negated]) expect(await other.find(account, publicKey)).toEqual(row);
   expect(await other.find(account, newKey().publicKey)).toBeUndefined();
-  await prismaRevokedKeys(prisma).record(account, key.publicKey, at(1));
+  await prismaRevokedKeys(prisma).record(
+    account,
+    { publicKey: key.publicKey, limit: 1, recentSince: new Date(0) },
+    at(1),
+  );
   expect(await other.find(account, key.publicKey)).toEqual({ ...row, revoked: true });
 });
 

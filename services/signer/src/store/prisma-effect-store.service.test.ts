@@ -25,6 +25,10 @@ const recoveryKeyEffect = (added: PublicKey, limit = 16): Effect => ({
   kind: "recovery-key",
   ...{ key: added, limit, countedSince: clock.now() },
 });
+const revocationOf = ({ publicKey }: Pick<PublicKey, "publicKey">, limit = 256): Effect => ({
+  kind: "revocation",
+  ...{ publicKey, limit, recentSince: new Date(clock.now().getTime() - 24 * 3_600_000) },
+});
 const sequenceNumber = (number: bigint, sessionId: string, limit = 1000): Effect => ({
   kind: "sequence-number",
   ...{ number, sessionId, limit, openSince: new Date(0), unfrozenAt: undefined },
@@ -36,7 +40,7 @@ it("writes all effects, or none of them where the database refuses one", async (
   const [recoveryKey, revokedKey] = [key(), key()];
   const effects: Effect[] = [
     recoveryKeyEffect(recoveryKey),
-    { kind: "revocation", publicKey: revokedKey.publicKey },
+    revocationOf(revokedKey),
     sequenceNumber(3n, sessionId),
     ephemeralUse(sessionId),
   ];
@@ -61,7 +65,7 @@ it("of racing effects through two replicas the limits let so many through, and n
     Array.from({ length: 12 }, (_, i) => {
       const effects: Effect[] = [
         recoveryKeyEffect(key()),
-        { kind: "revocation", publicKey: key().publicKey },
+        revocationOf(key()),
         sequenceNumber(BigInt(i), sessionId, 16),
         ephemeralUse(sessionId, 5),
       ];
@@ -114,6 +118,37 @@ it("does not let a key be added that another request revoked after this one had 
   }
 });
 
+it("few keys that the signer does not know are revoked in a day, and every one that it knows", async () => {
+  const account = someBinding();
+  const store = prismaEffectStore(prisma, bindings);
+  const [first, unknown, added, recovery] = [key(), key(), key(), key()];
+  const addition = effectsOfPaymaster(
+    keyChange({ template: "add-user-key", newKey: added }, 1n),
+    approval,
+    clock.now(),
+  );
+  await store.record(account, [...addition, recoveryKeyEffect(recovery)], clock.now());
+  const revoke = async (each: PublicKey) => (await store.record(account, [revocationOf(each, 2)], clock.now()))?.kind;
+  const revokeAll = async () => [
+    await revoke(first),
+    await revoke(unknown),
+    await revoke(added),
+    await revoke(recovery),
+  ];
+  await revoke(key());
+  expect(await revokeAll()).toEqual([undefined, "revocation", undefined, undefined]);
+  expect(await revokeAll()).toEqual([undefined, "revocation", undefined, undefined]);
+  clock.advance(24 * 3_600_000);
+  expect(await revoke(unknown)).toBeUndefined();
+  const effectOf = (change: Template["change"]) =>
+    effectsOfTransaction(keyChange(change, 1n), undefined, clock.now()).slice(0, 1);
+  const { publicKey: oldKey } = unknown;
+  expect(effectOf({ template: "revoke-user-key", oldKey })).toEqual([revocationOf(unknown)]);
+  const rotation = effectOf({ template: "rotate-server-key", oldKey, newServerKey: key().publicKey });
+  expect(rotation).toEqual([revocationOf(unknown, Number.POSITIVE_INFINITY)]);
+  expect(await store.record(account, rotation, clock.now())).toBeUndefined();
+});
+
 it("orders racing additions and revocations of one key: none is left waiting, and none follows a revocation", async () => {
   const stores = replicas.map((replica) => prismaEffectStore(replica, bindings));
   for (let round = 0; round < 10; round += 1) {
@@ -154,7 +189,7 @@ it("a revoked recovery key counts until its signature is old", async () => {
   const before = new Date(now.getTime() - 1000);
   const [first, second, third] = [key(), key(), key()];
   expect(await store.record(account, [recoveryKeyEffect(first, 1)], now)).toBeUndefined();
-  const revocation: Effect = { kind: "revocation", publicKey: first.publicKey };
+  const revocation = revocationOf(first);
   const counted = { ...recoveryKeyEffect(second, 1), countedSince: before } as Effect;
   expect(await store.record(account, [counted, revocation], now)).toMatchObject({ kind: "recovery-key" });
   expect(await store.record(account, [revocation], now)).toBeUndefined();
@@ -181,7 +216,7 @@ it("of racing additions that devices approve the limit lets so many through; a r
   expect(await add(known!.key, 0)).toBeUndefined();
   expect(await add(key(), 1, "recovery")).toBeUndefined();
   expect(await add(key(), 0)).toMatchObject({ kind: "device-approved-key" });
-  await stores[0]!.record(account, [{ kind: "revocation", publicKey: known!.key.publicKey }], clock.now());
+  await stores[0]!.record(account, [revocationOf(known!.key)], clock.now());
   expect(await add(key(), 1)).toBeUndefined();
   expect(await add(key(), 0)).toMatchObject({ kind: "device-approved-key" });
   // Six in a second, however many of them are revoked.
@@ -189,7 +224,7 @@ it("of racing additions that devices approve the limit lets so many through; a r
     const [next] = (await prismaAddedKeys(prisma).of(account)).filter(
       ({ source, revoked }) => source === "device" && !revoked,
     );
-    await stores[0]!.record(account, [{ kind: "revocation", publicKey: next!.key.publicKey }], clock.now());
+    await stores[0]!.record(account, [revocationOf(next!.key)], clock.now());
   };
   await revoke();
   expect(await add(key(), 1)).toBeUndefined();
@@ -208,7 +243,7 @@ it("limits count the keys and the revocations of their own account and chain onl
   ];
   for (const effectsOf of [approved, (added: PublicKey) => [recoveryKeyEffect(added, 1)]]) {
     const [first, second] = [key(), key()];
-    const revocation: Effect = { kind: "revocation", publicKey: first.publicKey };
+    const revocation = revocationOf(first);
     expect(await store.record(account, effectsOf(first), clock.now())).toBeUndefined();
     for (const elsewhere of [{ ...account, chainName: "elsewhere" }, someBinding()])
       expect(await store.record(elsewhere, [...effectsOf(second), revocation], clock.now())).toBeUndefined();
@@ -236,7 +271,7 @@ it("each effect that counts or compares rows waits for the account's lock", asyn
   const effects: Effect[] = [
     { kind: "not-revoked", publicKey },
     recoveryKeyEffect(key()),
-    { kind: "revocation", publicKey },
+    revocationOf({ publicKey }),
     sequenceNumber(1n, uuidv7(clock)),
     { kind: "device-approved-key", publicKey, limit: 1, recentLimit: 1, recentSince: new Date(0) },
   ];

@@ -45,8 +45,7 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
       await prismaRecoveryKeys(tx).record(account, effect.key, now);
       return true;
     case "revocation":
-      await prismaRevokedKeys(tx).record(account, effect.publicKey, now);
-      return true;
+      return prismaRevokedKeys(tx).record(account, effect, now);
     case "sequence-number":
       return recordSequenceNumber(tx, account, effect, now);
     case "device-approved-key":

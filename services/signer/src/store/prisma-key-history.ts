@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import { queriesIn, sqlFile } from "@countersign/postgres";
 import type { AccountOnChain, AddedKeys } from "../domain/ports.ts";
-import type { DeviceApprovedKey, KeyAddition, RecoveryKeySlot } from "../policy/effects.ts";
+import type { DeviceApprovedKey, KeyAddition, RecoveryKeySlot, Revocation } from "../policy/effects.ts";
 import type { KeySource } from "../policy/user-keys.ts";
 import { Prisma } from "./generated/client.ts";
 
@@ -71,10 +71,25 @@ export const prismaAddedKeys = (
 /**
  * Keeps revoked keys in Postgres: no replica signs the addition of a key whose revocation another one signed.
  */
-export const prismaRevokedKeys = (prisma: Pick<Prisma.TransactionClient, "revokedKey">) => ({
-  async record({ accountId, chainName }: AccountOnChain, publicKey: string, signedAt: Date): Promise<void> {
-    const data = [{ accountId, chainName, keyX: xOf(publicKey), signedAt }];
-    await prisma.revokedKey.createMany({ data, skipDuplicates: true });
+export const prismaRevokedKeys = (
+  prisma: Pick<Prisma.TransactionClient, "addedKey" | "recoveryKey" | "revokedKey">,
+) => ({
+  /** Returns false, and records nothing, where the limit of unknown keys is reached. */
+  async record(
+    { accountId, chainName }: AccountOnChain,
+    { publicKey, limit, recentSince }: Revocation,
+    signedAt: Date,
+  ): Promise<boolean> {
+    const keyX = xOf(publicKey);
+    const where = { accountId, chainName };
+    const recent = await prisma.revokedKey.count({ where: { ...where, signedAt: { gt: recentSince } } });
+    const isKnown = async () =>
+      (await prisma.addedKey.count({ where: { ...where, keyX } })) > 0 ||
+      (await prisma.recoveryKey.count({ where: { ...where, publicKey: { startsWith: keyX } } })) > 0 ||
+      (await prisma.revokedKey.count({ where: { ...where, keyX } })) > 0;
+    if (recent >= limit && !(await isKnown())) return false;
+    await prisma.revokedKey.createMany({ data: [{ ...where, keyX, signedAt }], skipDuplicates: true });
+    return true;
   },
   has: async ({ accountId, chainName }: AccountOnChain, publicKey: string): Promise<boolean> =>
     (await prisma.revokedKey.count({ where: { accountId, chainName, keyX: xOf(publicKey) } })) > 0,
