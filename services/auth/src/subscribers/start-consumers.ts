@@ -22,5 +22,5 @@ export function startConsumers(consume: Consume, options: ConsumersOptions): voi
   consume({ durable: "auth-key-events", handler: onKeyEvent(access) });
   // In any order. Few at once: those of one account wait for each other and hold connections.
   consume({ durable: "auth-chain-alerts", concurrency: 3, handler: onChainAlert(options) });
-  consume({ durable: "auth-two-factor-changed", handler: onTwoFactorChanged(options) });
+  consume({ durable: "auth-two-factor-changed", concurrency: 3, handler: onTwoFactorChanged(options) });
 }
