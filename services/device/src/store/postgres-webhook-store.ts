@@ -1,4 +1,5 @@
 import { deleteInBatches, deletionOf, type Postgres, sql } from "@countersign/postgres";
+import type { WebhookType } from "../webhooks/message.ts";
 import type { EndpointState, LeasedQueue, StoredDelivery, WebhookStore } from "../webhooks/ports.ts";
 
 /** How long a message is tried. */
@@ -7,6 +8,8 @@ export const GIVE_UP_MS = 72 * 3_600_000;
 const KEPT_MS = 10 * 24 * 3_600_000;
 /** Of an account at one endpoint; later ones are given up at once, and can be replayed. */
 const MAX_WAITING = 1_000;
+/** Always waits: the erasure deletes the others, and a backend must not miss it. */
+const ERASED: WebhookType = "account.erased";
 /** Metrics need no more. */
 const MAX_COUNTED = 10_000;
 const REPLAY_BATCH = 500;
@@ -38,7 +41,7 @@ export function postgresWebhookStore(postgres: Postgres): WebhookStore {
             SELECT ${accountId}::uuid, ${endpoint}, ${eventId}::uuid, ${type}, ${body},
               CASE WHEN is_full THEN 'dead' ELSE 'waiting' END, 0, CASE WHEN is_full THEN 'too many wait' ELSE '' END,
               ${now}, ${after(now, GIVE_UP_MS)}, ${after(now, KEPT_MS)}, CASE WHEN is_full THEN ${now}::timestamptz END
-            FROM (SELECT count(*) >= ${MAX_WAITING} AS is_full FROM webhook_delivery
+            FROM (SELECT ${type} <> ${ERASED} AND count(*) >= ${MAX_WAITING} AS is_full FROM webhook_delivery
               WHERE account_id = ${accountId}::uuid AND endpoint = ${endpoint} AND state = 'waiting') AS queue
             ON CONFLICT (account_id, endpoint, event_id) DO NOTHING`);
         }

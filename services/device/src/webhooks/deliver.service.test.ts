@@ -148,6 +148,7 @@ describe("delivery", () => {
       ),
     ).toMatchObject({ replayed: 1 });
     expect(await stateOf(id)).toBe("waiting");
+    expect(await stateOf(await add(account, ["wallet"], "account.erased"))).toBe("waiting");
   });
 });
 
