@@ -169,6 +169,7 @@ export const TRAFFIC: Statements = {
 /** Tables that may grow, by docs/scaling.md: with accounts, keys, devices, alerts, or all signatures ever. */
 export const GROWING = new Set([
   "former_session",
+  "account_app",
   "two_factor_sign_in",
   "account_hold",
   "blocked_key",

@@ -48,6 +48,7 @@ export const PLACEMENTS: Readonly<Record<ServiceName, Readonly<Record<string, Pl
     account_access: byAccount,
     session: byAccount,
     former_session: byAccount,
+    account_app: byAccount,
     blocked_key: byAccount,
   },
   device: {

@@ -15,6 +15,7 @@ export const ACCOUNT_TABLES: readonly AccountTable[] = [
   { name: "recovery_lift", newest: "last_at" },
   { name: "session", newest: "created_at", without: ["refresh_id", "previous_refresh_id"] },
   { name: "former_session", newest: "first_full_at" },
+  { name: "account_app", newest: "app_id" },
   { name: "two_factor_sign_in", newest: "created_at", without: ["token_id"] },
   { name: "blocked_key", newest: "until" },
   { name: "passkey_counter", newest: "updated_at" },

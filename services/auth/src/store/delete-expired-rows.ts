@@ -14,7 +14,14 @@ async function deleteEach(postgres: Postgres, before: Date, limit: number): Prom
   const ended = await postgres.query<{ account_id: string; id: string }>(sql`
     SELECT account_id, id FROM session WHERE coalesce(ended_at, expires_at) < ${before}::timestamptz
     ORDER BY coalesce(ended_at, expires_at) LIMIT ${limit}::int`);
-  for (const { account_id: accountId, id } of ended) await postgres.execute(deleteSession({ accountId, id, before }));
+  for (const { account_id: accountId, id } of ended) {
+    await postgres.execute(sql`
+      INSERT INTO account_app (account_id, app_id)
+      SELECT account_id, app_id FROM session AS d WHERE account_id = ${accountId}::uuid AND id = ${id}::uuid
+        AND NOT EXISTS (SELECT FROM sign_up AS s WHERE s.account_id = d.account_id AND s.app_id = d.app_id)
+      ON CONFLICT DO NOTHING`);
+    await postgres.execute(deleteSession({ accountId, id, before }));
+  }
   return ended.length;
 }
 

@@ -2,6 +2,7 @@ import { createActionLog } from "@countersign/admin-actions";
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
+import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { decideRequest } from "../domain/admin/decide-request.ts";
 import { decideSignUp } from "../domain/sign-up/sign-up.ts";
@@ -9,6 +10,7 @@ import { SIGN_UP_STEPS } from "../domain/sign-up/sign-up-saga.ts";
 import { sampleDevice } from "../testing/sample-device.ts";
 import { app, eventsOf, now, person, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { ACCOUNT_TABLES, authReadings } from "./account-readings.ts";
+import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
 import { prismaAdminStore } from "./prisma-admin-store.ts";
@@ -243,6 +245,24 @@ describe("erasure", () => {
     await admin().erase(by("ada"), accountId);
     expect(await eventsOf(accountId, "person-erased")).toBe(2);
     expect((await actions()).map(({ outcome }) => outcome)).toEqual(["done", "done"]);
+  });
+});
+
+describe("the event of an erasure", () => {
+  it.each([false, true])("names all apps of the account, also when repeated (several nodes: %s)", async (isSpread) => {
+    const sessions = postgresSessionStore(prisma, postgres);
+    for (const appId of [app.appId, "game", "game", "shop"])
+      await sessions.begin({ ...someSession({ accountId, expiresAt: now }), app: { ...app, appId } }, "");
+    const nodes = { ...postgres, isDistributed: async () => isSpread };
+    while (await deleteExpiredRows(nodes)(new Date(now.getTime() + 8 * 24 * 3_600_000)));
+    expect(await prisma.session.count({ where: { accountId } })).toBe(0);
+    // The sign-up knows its own app.
+    expect(await prisma.accountApp.count({ where: { accountId } })).toBe(2);
+    await admin().erase(by("ada"), accountId);
+    await admin().erase(by("ada"), accountId);
+    const events = await prisma.outbox.findMany({ where: { subject: `cs.v1.auth.${accountId}.person-erased` } });
+    const apps = events.map(({ payload }) => Event.decode(payload).personErased?.appIds.toSorted());
+    expect(apps).toEqual(times(2, () => [app.appId, "game", "shop"]));
   });
 });
 
