@@ -13,6 +13,9 @@ export interface DurableSettings {
  * Durable consumers, by the service that they belong to. The operator's set-up creates them, and NATS lets
  * each service fetch from and acknowledge to its own consumers only: a service that could change another
  * one's could suppress its freezes and revocations.
+ *
+ * A further subject gets a new consumer: the set-up runs after the roll-out, and an existing one would pass
+ * the events from before (docs/upgrades.md).
  */
 export const DURABLES = {
   auth: {

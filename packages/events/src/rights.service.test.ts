@@ -259,6 +259,19 @@ describe.each([1, 4])("rights at NATS with partitions: %i", (partitions) => {
     expect(await manager.consumers.info(stream, victim)).toMatchObject({ num_ack_pending: 0, num_pending: 1 });
   });
 
+  it("a consumer that gets a further subject has passed its earlier events; a new consumer gets them", async () => {
+    const other = `cs.v1.account.${account}.account-updated`;
+    await publish(await as("account"), other);
+    await publish(await as("account"), `cs.v1.account.${account}.chain-alert`);
+    const filter_subjects = ["cs.v1.account.*.chain-alert", "cs.v1.account.*.account-updated"];
+    const auth = await operator.jetstream().consumers.get(stream, victim);
+    for (let taken = 0; taken < 2; taken += 1) (await auth.next({ expires: 2_000 }))!.ack();
+    await manager.consumers.update(stream, victim, { filter_subjects });
+    expect((await manager.consumers.info(stream, victim)).num_pending).toBe(0);
+    const { num_pending } = await manager.consumers.add(stream, { durable_name: "new", filter_subjects: [other] });
+    expect(num_pending).toBe(1);
+  });
+
   it("no service can subscribe to subjects of others", async () => {
     const thief = await as("key");
     const subjects = [

@@ -143,8 +143,8 @@ export interface SetUpOptions {
 /**
  * Sets up NATS, as the operator; no service has the right to. Creates the streams of events that are missing
  * (existing ones keep their settings, except the number of servers that have them and the duplicate window),
- * and every service's durable consumers with the settings of this version; deletes those that it no longer
- * has. Idempotent. Errors: Error where NATS has another number of partitions.
+ * and every service's durable consumers with the settings of this version. Those of other versions, which may
+ * still run, stay. Idempotent. Errors: Error where NATS has another number of partitions.
  */
 export async function setUpEvents(
   operator: NatsConnection,
