@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, services } from "@countersign/build/paths.ts";
 import { expect, it } from "vitest";
+import { parse } from "yaml";
 import { MAX_CONNECTIONS } from "./testing/postgres-connections.ts";
 
 const ini = readFileSync(join(root, "deploy/pgbouncer.ini"), "utf8");
@@ -20,6 +21,19 @@ it("twenty replicas of every service fit into 500 connections to Postgres, and 6
   expect(pools.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(500 - 60);
   const clients = services.map((service) => WITH_UPGRADE * MAX_CONNECTIONS[service]);
   expect(clients.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(numberOf("max_client_conn", ini));
+});
+
+it("docs/scaling.md has the sums of connections without PgBouncer", () => {
+  const { processes } = parse(readFileSync(join(root, "deploy/helm/countersign/values.yaml"), "utf8"));
+  const most = (service: string) => processes[service].autoscaling.maxReplicas || processes[service].replicas;
+  const sum = (replicas: (service: string) => number) =>
+    services.reduce((total, service) => total + replicas(service) * MAX_CONNECTIONS[service], 0);
+  const page = readFileSync(join(root, "docs/scaling.md"), "utf8").replaceAll("\n", " ");
+  const each = sum(() => 1);
+  expect(page).toContain(
+    `${REPLICAS} × ${each} = ${REPLICAS * each} connections, and ${sum(() => WITH_UPGRADE)} during`,
+  );
+  expect(page).toContain(`scaled to the most, make ${sum(most)}, and ${sum(most) + each} during an upgrade`);
 });
 
 it("a second role of a service, as while its password is replaced, adds no connections to Postgres", () => {
