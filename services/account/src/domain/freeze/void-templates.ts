@@ -1,4 +1,4 @@
-import { activeKey, type FlowTransaction, type TransactionSignature, voidPayload } from "@countersign/flow";
+import { activeKey, type FlowTransaction, KEY_ROLES, type TransactionSignature, voidPayload } from "@countersign/flow";
 import type { AlertChain } from "../chain-watch/find-alerts.ts";
 import type { KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
@@ -40,7 +40,9 @@ export const voidTemplates =
     async function voidOn(chain: VoidChain, address: string): Promise<void> {
       const { chainName } = chain;
       for (;;) {
-        const key = activeKey(await chain.accountKeys(address, signal), "server");
+        // Mostly the first one: the list of all keys may be too long to be read.
+        const first = await chain.accountKey(address, KEY_ROLES.server.initialIndex, signal);
+        const key = activeKey([first], "server") ?? activeKey(await chain.accountKeys(address, signal), "server");
         // An account that has left has no server key of ours, so no signed template can run.
         if (!key) return;
         const { index: keyId, sequenceNumber } = key;
