@@ -1,7 +1,7 @@
-import type { Logger } from "@countersign/core";
+import { AppError, type Logger } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { expect, it } from "vitest";
-import type { SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
+import type { Deployed, SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
 import { finishAbandonedSignUps } from "./finish-abandoned-sign-ups.ts";
 
 const logger = { warn: () => undefined } as unknown as Logger;
@@ -35,7 +35,7 @@ it("waits a second for a chain that stands still, so that the sign-ups behind it
   expect(marked).toEqual([["RegisterKey", "RegisterDevice"]]);
 });
 
-it("keeps a deployment that the chain refused as it is, and gives it up", async () => {
+async function runWith(deploy: () => Promise<Deployed>): Promise<unknown[]> {
   const calls: unknown[] = [];
   const saga = { accountId: "account", done: new Set() } as unknown as SignUpSaga;
   const run = finishAbandonedSignUps({
@@ -48,7 +48,7 @@ it("keeps a deployment that the chain refused as it is, and gives it up", async 
     steps: {
       async deployAccount(_saga, { keepFailed }) {
         calls.push({ keepFailed });
-        return { status: "failed" };
+        return deploy();
       },
       registerKey: async () => void calls.push("key"),
       registerDevice: async () => void calls.push("device"),
@@ -57,5 +57,17 @@ it("keeps a deployment that the chain refused as it is, and gives it up", async 
     logger,
   });
   await run(new AbortController().signal);
-  expect(calls).toEqual([{ keepFailed: true }, "gave up account"]);
+  return calls;
+}
+
+it("keeps a deployment that the chain refused as it is, and gives it up", async () => {
+  expect(await runWith(async () => ({ status: "failed" }))).toEqual([{ keepFailed: true }, "gave up account"]);
+});
+
+it.each([
+  ["UnknownChain", ["gave up account"]],
+  ["Unavailable", []],
+] as const)("gives up a sign-up of a chain that is not configured any more: %s", async (reason, expected) => {
+  const calls = await runWith(() => Promise.reject(new AppError(reason)));
+  expect(calls).toEqual([{ keepFailed: true }, ...expected]);
 });

@@ -22,7 +22,8 @@ const BATCH = 16;
 
 /**
  * Finishes the sign-ups whose request ended before they did, in any replica. Starts no second attempt of a
- * deployment that the chain refused: that is for the person's next request (ADR 11).
+ * deployment that the chain refused: that is for the person's next request (ADR 11). So is a sign-up of a
+ * chain that is no longer configured: it could not end, and an erasure would wait for it.
  */
 export function finishAbandonedSignUps({ store, steps, clock, logger }: AbandonedSignUpsOptions) {
   async function finish(saga: SignUpSaga, signal: AbortSignal): Promise<void> {
@@ -36,7 +37,7 @@ export function finishAbandonedSignUps({ store, steps, clock, logger }: Abandone
         context: { requestId: uuidv4(), signal },
       });
     } catch (err) {
-      if (isAppError(err, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
+      if (isAppError(err, "DeploymentFailed", "UnknownChain")) await store.giveUp(saga).catch(() => undefined);
       // After any other error the lease ends and a later run continues the saga.
       const { accountId, chainName } = saga;
       if (!signal.aborted) logger.warn({ err, accountId, chainName }, "sign-up is not finished yet; will retry");

@@ -121,7 +121,8 @@ export interface SignUpStore {
   ): Promise<LeasedSignUp>;
   mark: MarkStep;
   /**
-   * Ends the runner's part in a sign-up whose deployment the chain refused. The person may request it again.
+   * Ends the runner's part in a sign-up whose deployment the chain refused, or whose chain is not configured.
+   * The person may request it again.
    * Changes nothing where another request or runner has leased the saga since.
    */
   giveUp(saga: SignUpSaga): Promise<void>;
