@@ -1,7 +1,8 @@
 import CountersignAPI
 import Foundation
 
-/// Where the session's tokens are kept: on a phone in the Keychain. One client per store.
+/// Where the session's tokens are kept: on a phone in the Keychain, with
+/// `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`. One client per store.
 public protocol CredentialStore: Sendable {
     func load() async throws -> Credentials?
 
@@ -34,15 +35,17 @@ private let refreshNanoseconds: UInt64 = 8_000_000_000
 public actor ClientSession {
     let baseURL: String
     private let store: any CredentialStore
-    private let key: (any DeviceKey)?
+    private let key: any DeviceKey
+    private let provesRefreshes: Bool
     /// A pair that the store failed to save: newer than what is there.
     private var unsaved: Credentials?
     private var refreshing: (of: String, next: Task<Credentials, any Error>)?
 
-    init(baseURL: String, store: any CredentialStore, key: (any DeviceKey)?) {
+    init(baseURL: String, store: any CredentialStore, key: any DeviceKey, provesRefreshes: Bool) {
         self.baseURL = baseURL
         self.store = store
         self.key = key
+        self.provesRefreshes = provesRefreshes
     }
 
     public var credentials: Credentials? {
@@ -58,7 +61,10 @@ public actor ClientSession {
 
     private func load() async throws -> Credentials? {
         if let unsaved { return unsaved }
-        return try await store.load()
+        guard let stored = try await store.load() else { return nil }
+        // Tokens of another key are none: a backup brings them to a phone that has a key of its own.
+        let owner = (claims(of: stored)["account_key"] as? [String: Any])?["key"] as? String
+        return owner == nil || owner == key.publicKey.publicKey ? stored : nil
     }
 
     func keep(_ credentials: Credentials?) async throws {
@@ -103,7 +109,7 @@ public actor ClientSession {
         guard let stored = try await load() else { throw ProblemError.sessionEnded }
         guard stored.refreshToken == used.refreshToken else { return stored }
         // Given a key, each refresh is signed with it, and from the first time on the service requires that.
-        let proof = try await key?.sign(refreshProofMessage(used.refreshToken)).hex
+        let proof = provesRefreshes ? try await key.sign(refreshProofMessage(used.refreshToken)).hex : nil
         let request = RefreshTokenRequest(refreshToken: used.refreshToken, proof: proof)
         for count in 1... {
             do {
@@ -151,12 +157,14 @@ private func inTime<Answer: Sendable>(_ work: @escaping @Sendable () async throw
     }
 }
 
-/// Reads a claim of an access token without verifying it; the services do.
-func claim(_ name: String, of credentials: Credentials) -> String? {
+/// Reads the claims of an access token without verifying them; the services do.
+private func claims(of credentials: Credentials) -> [String: Any] {
     let parts = credentials.accessToken.split(separator: ".")
-    guard parts.count == 3 else { return nil }
+    guard parts.count == 3 else { return [:] }
     let text = parts[1].replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
     let padded = text + String(repeating: "=", count: (4 - text.count % 4) % 4)
-    guard let data = Data(base64Encoded: padded) else { return nil }
-    return (try? JSONSerialization.jsonObject(with: data) as? [String: Any])?[name] as? String
+    guard let data = Data(base64Encoded: padded) else { return [:] }
+    return (try? JSONSerialization.jsonObject(with: data) as? [String: Any]) ?? [:]
 }
+
+func claim(_ name: String, of credentials: Credentials) -> String? { claims(of: credentials)[name] as? String }

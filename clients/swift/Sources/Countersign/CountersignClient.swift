@@ -33,7 +33,8 @@ public final class CountersignClient: Sendable {
     ) {
         self.deviceKey = deviceKey
         let plain = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
-        session = ClientSession(baseURL: plain, store: credentials, key: provesRefreshes ? deviceKey : nil)
+        session = ClientSession(
+            baseURL: plain, store: credentials, key: deviceKey, provesRefreshes: provesRefreshes)
     }
 
     /// Does a generated operation with the session's token:

@@ -122,6 +122,18 @@ final class ServiceTests: XCTestCase {
         }
     }
 
+    func testAStoredSessionOfAnotherKeyAsOfAnotherPhonesBackupIsNone() async throws {
+        let (own, other) = (try SoftwareKey(), try SoftwareKey())
+        for key in [own, other] {
+            let claims = #"{"account_key":{"alg":"ES256","key":"\#(key.publicKey.publicKey)"}}"#
+            let token = "e30.\(base64url(Bytes(claims.utf8))).e30"
+            let store = MemoryCredentials(Credentials(accessToken: token, refreshToken: "refresh-1"))
+            let client = CountersignClient(baseURL: "http://gateway.test", deviceKey: own, credentials: store)
+            let loaded = try await client.session.credentials
+            XCTAssertEqual(loaded?.accessToken, key === own ? token : nil)
+        }
+    }
+
     func testTheNextPairIsKeptWhereTheStoreIsLockedMeanwhile() async throws {
         let service = FakeService { pair($0 + 1) }
         let store = LockableCredentials(first)

@@ -28,10 +28,11 @@ enum Stack {
     static func newEmail() -> String { "swift-\(UUID().uuidString.lowercased())@example.com" }
 
     static func newPhone(
-        _ credentials: any CredentialStore = MemoryCredentials(), provesRefreshes: Bool = false
+        _ credentials: any CredentialStore = MemoryCredentials(), deviceKey: (any DeviceKey)? = nil,
+        provesRefreshes: Bool = false
     ) throws -> CountersignClient {
         try CountersignClient(
-            baseURL: variable("GATEWAY"), deviceKey: SoftwareKey(), credentials: credentials,
+            baseURL: variable("GATEWAY"), deviceKey: deviceKey ?? SoftwareKey(), credentials: credentials,
             provesRefreshes: provesRefreshes)
     }
 
@@ -140,7 +141,7 @@ final class StackTests: XCTestCase {
         try await phone.refresh()
         let second = await store.load()
         XCTAssertNotEqual(first?.refreshToken, second?.refreshToken)
-        let thief = try Stack.newPhone(MemoryCredentials(second))
+        let thief = try Stack.newPhone(MemoryCredentials(second), deviceKey: phone.deviceKey)
         let refused = try await problem { try await thief.refresh() }
         XCTAssertEqual(refused.error, "RefreshProofRequired")
 
@@ -269,7 +270,7 @@ final class StackTests: XCTestCase {
         let phone = try Stack.newPhone(store)
         try await Stack.signUp(phone, Stack.newEmail())
         // Another client with the same tokens signs out.
-        let other = try await Stack.newPhone(MemoryCredentials(store.load()))
+        let other = try await Stack.newPhone(MemoryCredentials(store.load()), deviceKey: phone.deviceKey)
         var events = phone.events(after: "1").makeAsyncIterator()
         _ = try await events.next()
         try await other.signOut()

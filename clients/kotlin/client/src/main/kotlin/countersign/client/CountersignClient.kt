@@ -62,7 +62,7 @@ class CountersignClient(
         .readTimeout(ANSWER_SECONDS, TimeUnit.SECONDS).callTimeout(ANSWER_SECONDS, TimeUnit.SECONDS).build()
     internal val sending = Mutex()
 
-    val session = Session(this.baseUrl, credentials, deviceKey.takeIf { provesRefreshes }, this.http)
+    val session = Session(this.baseUrl, credentials, deviceKey, provesRefreshes, this.http)
     val auth = AuthApi(this.baseUrl, session.http)
     val account = AccountApi(this.baseUrl, session.http)
     val devices = DevicesApi(this.baseUrl, session.http)

@@ -57,7 +57,8 @@ private val LOST = setOf(502, 503, 504)
 class Session internal constructor(
     private val baseUrl: String,
     private val store: CredentialStore,
-    private val key: UserKey?,
+    private val key: UserKey,
+    private val provesRefreshes: Boolean,
     http: OkHttpClient,
 ) {
     /** Sends without a token; every answer that is no success is a ProblemException. */
@@ -79,7 +80,9 @@ class Session internal constructor(
     internal fun with(accessToken: String): OkHttpClient =
         plain.newBuilder().addInterceptor { it.proceed(authorized(it.request(), accessToken)) }.build()
 
-    private fun load(): Credentials? = unsaved ?: store.load()
+    /** Tokens of another key are none: a backup brings them to a phone that has a key of its own. */
+    private fun load(): Credentials? =
+        unsaved ?: store.load()?.takeIf { accountKey(it) in listOf(null, key.publicKey) }
 
     internal fun keep(credentials: Credentials?, state: SessionState) = synchronized(lock) {
         unsaved = credentials
@@ -137,7 +140,8 @@ class Session internal constructor(
     /** Lost answers: the same token again gives the same pair, for half a minute. */
     private fun exchange(used: Credentials): Credentials {
         // Given a key, each refresh is signed with it, and from the first time on the service requires that.
-        val proof = key?.let { runBlocking { it.sign(refreshProofMessage(used.refreshToken)) }.toHex() }
+        val proof =
+            if (provesRefreshes) runBlocking { key.sign(refreshProofMessage(used.refreshToken)) }.toHex() else null
         val body = Serializer.gson.toJson(RefreshTokenRequest(used.refreshToken, proof)).toRequestBody(JSON)
         val request = Request.Builder().url("$baseUrl/auth/v1/token/refresh").post(body).build()
         val client = plain.newBuilder().callTimeout(REFRESH_SECONDS / REFRESH_TRIES, TimeUnit.SECONDS).build()
@@ -178,8 +182,15 @@ private fun repeatReads(chain: Interceptor.Chain): Response {
     error("unreachable")
 }
 
-/** Reads a claim of an access token without verifying it; the services do. */
-internal fun claim(credentials: Credentials?, name: String): String? = runCatching {
+/** Reads the claims of an access token without verifying them; the services do. */
+private fun claims(credentials: Credentials?): JsonObject? = runCatching {
     val payload = credentials?.accessToken?.split(".")?.get(1)
-    (JsonParser.parseString(String(Base64.getUrlDecoder().decode(payload))) as JsonObject)[name].asString
+    JsonParser.parseString(String(Base64.getUrlDecoder().decode(payload))) as JsonObject
 }.getOrNull()
+
+internal fun claim(credentials: Credentials?, name: String): String? =
+    runCatching { claims(credentials)?.get(name)?.asString }.getOrNull()
+
+/** The key that the session signs with on chain. */
+private fun accountKey(credentials: Credentials): String? =
+    runCatching { claims(credentials)?.getAsJsonObject("account_key")?.get("key")?.asString }.getOrNull()

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Assertions.assertNotEquals
 import org.junit.jupiter.api.Assertions.assertThrows
 import org.junit.jupiter.api.Test
 import java.net.InetSocketAddress
+import java.util.Base64
 
 /** Exchanges any refresh token for the next one, and notes it. */
 private class FakeService {
@@ -88,6 +89,19 @@ class SessionTest {
         service.close()
         assertEquals(listOf("refresh-1", "refresh-2"), service.refreshed)
         assertEquals("refresh-3", store.kept?.refreshToken)
+    }
+
+    @Test
+    fun `a stored session of another key, as of the phone whose backup this one has, is none`() = runBlocking {
+        val (own, other) = List(2) { MemoryKeyStore().create() }
+        for (key in listOf(own, other)) {
+            val claims = """{"account_key":{"alg":"ES256","key":"${key.publicKey}"}}""".toByteArray()
+            val pair = Credentials("e30.${Base64.getUrlEncoder().encodeToString(claims)}.e30", "refresh-1")
+            val store = MemoryCredentials().apply { save(pair) }
+            val client = CountersignClient("http://gateway.test", own, store)
+            assertEquals(pair.takeIf { key == own }, client.session.credentials)
+            assertEquals(if (key == own) SessionState.SIGNED_IN else SessionState.SIGNED_OUT, client.session.state.value)
+        }
     }
 
     @Test
