@@ -156,8 +156,12 @@ public final class CountersignClient: Sendable {
     }
 
     /// Opens this new device's session as soon as a registered device has approved it and the chain has
-    /// sealed it. Throws ProblemError when the request is rejected, expired or failed.
-    public func awaitEnrollment(_ requested: TwoFactorRequested) async throws -> SignedIn {
+    /// sealed it. Throws ProblemError when the request is rejected, expired or failed. `signIn` is called
+    /// where the answer was lost: the device is registered then. Without it that is a ProblemError too,
+    /// TwoFactorAuthFinished.
+    public func awaitEnrollment(
+        _ requested: TwoFactorRequested, signIn: (() async throws -> SignedIn)? = nil
+    ) async throws -> SignedIn {
         let id = requested.twoFactorAuth.id.uuidString.lowercased()
         let request = FinishTwoFactorRequest(twoFactorAuthRequestId: id)
         let configuration = session.configuration(requested.ephemeralAccessToken)
@@ -170,6 +174,7 @@ public final class CountersignClient: Sendable {
                             finishTwoFactorRequest: request, apiConfiguration: configuration)
                     })
             } catch let problem as ProblemError {
+                if problem.error == "TwoFactorAuthFinished", let signIn { return try await signIn() }
                 let waits = problem.error == "TwoFactorAuthPending" || problem.status == 429 || problem.status >= 500
                 guard waits else { throw problem }
                 seconds = max(askAgain, Double(problem.retryAfterSeconds))

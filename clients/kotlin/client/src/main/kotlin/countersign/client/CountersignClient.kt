@@ -159,9 +159,11 @@ class CountersignClient(
 
     /**
      * Opens this new device's session as soon as a registered device has approved it and the chain has sealed
-     * it. Throws ProblemException when the request is rejected, expired or failed.
+     * it. Throws ProblemException when the request is rejected, expired or failed. `signIn` is called where
+     * the answer was lost: the device is registered then. Without it that is a ProblemException too,
+     * TwoFactorAuthFinished.
      */
-    suspend fun awaitEnrollment(requested: TwoFactorRequested): SignedIn {
+    suspend fun awaitEnrollment(requested: TwoFactorRequested, signIn: (suspend () -> SignedIn)? = null): SignedIn {
         val api = AuthApi(baseUrl, session.with(requested.ephemeralAccessToken))
         val request = FinishTwoFactorRequest(requested.twoFactorAuth.id.toString())
         while (true) {
@@ -169,6 +171,7 @@ class CountersignClient(
                 api.finishTwoFactor(request)
             } catch (error: IOException) {
                 val problem = error as? ProblemException
+                if (problem?.error == "TwoFactorAuthFinished" && signIn != null) return signIn()
                 val waits = problem?.error == "TwoFactorAuthPending" || problem?.status == 429
                 if (!waits && problem != null && problem.status < 500) throw error
                 delay(maxOf(ASK_AGAIN_MS, 1_000 * (problem?.retryAfterSeconds ?: 0)))

@@ -180,6 +180,11 @@ class StackTest {
             assertTrue(wrong is EnrollmentException, "$wrong")
             phone.approveEnrollment(id, code.lowercase().replace("-", " "))
             assertEquals(account.id, tablet.awaitEnrollment(requested).account.id)
+            // As after an answer that was lost.
+            val again = tablet.awaitEnrollment(requested) {
+                tablet.signIn(Stack.logIn(email, tablet.loginNonce), Stack.chainName)
+            }
+            assertEquals(account.id, again.account.id)
             assertEquals(account.id, tablet.me().id)
             assertEquals(tablet.deviceKey.publicKey, next("key.added").data["publicKey"].asString)
             followed.cancel()
