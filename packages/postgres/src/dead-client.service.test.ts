@@ -1,6 +1,4 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { root } from "@countersign/build/paths.ts";
 import { createTestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import pg from "pg";
 import { expect, inject, it } from "vitest";
@@ -12,7 +10,7 @@ it("by the settings of deploy/postgres/roles.sql the statement of a client that 
   const name = new URL(database.url).pathname.slice(1);
   const operator = new pg.Client({ connectionString: inject("postgresUrl") });
   await operator.connect();
-  const roles = readFileSync(join(root, "deploy/postgres/roles.sql"), "utf8");
+  const roles = readFileSync(new URL("../../../deploy/postgres/roles.sql", import.meta.url), "utf8");
   for (const [statement] of roles.matchAll(/^ALTER DATABASE countersign_auth SET .*;$/gm))
     await operator.query(statement.replace("countersign_auth", `"${name}"`));
   const client = new pg.Client({ connectionString: database.url });
