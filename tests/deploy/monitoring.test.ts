@@ -22,7 +22,7 @@ interface RuleTest {
   readonly exp_alerts: readonly object[];
 }
 
-it("the rules pass their tests", () => {
+it("the rules pass their tests", { timeout: 120_000 }, () => {
   expect(promtool("check", "rules", "--lint=all", "--lint-fatal", ALERTS)).toContain("SUCCESS");
   expect(promtool("test", "rules", ALERT_TESTS)).toContain("SUCCESS");
 });
@@ -38,7 +38,7 @@ it("every alert fires in a test and stays silent in another", () => {
   expect(alerts.filter((alert) => !tested(false).has(alert))).toEqual([]);
 });
 
-it("the tests notice an alert that never fires, and one that always does", () => {
+it("the tests notice an alert that never fires, and one that always does", { timeout: 120_000 }, () => {
   const file = join(directory, "alerts.test.yaml");
   const changed = readFileSync(ALERTS, "utf8")
     .replace("countersign_token_state_age_seconds > 5", "countersign_token_state_age_seconds > 50")
