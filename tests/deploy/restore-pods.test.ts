@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,9 +9,7 @@ import { CHART, type Rendered, render } from "./render.ts";
 const directory = mkdtempSync(join(tmpdir(), "countersign-restore-pods-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-const hasJq = spawnSync("jq", ["--version"]).status === 0;
-
-describe.skipIf(!hasJq)("the pods for a restore, by the commands of the chart's README", () => {
+describe("the pods for a restore, by the commands of the chart's README", () => {
   const objects = render();
   const pods = new Map<string, Rendered>();
   beforeAll(() => {
