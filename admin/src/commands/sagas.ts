@@ -17,7 +17,8 @@ export const signUpsCancel = actCommand({
   usage: "sign-ups cancel <account id> --chain <name>",
   about: "Ends an unfinished sign-up that has nothing on chain; the person may sign up again.",
   ...ofAccountOnChain,
-  act: async ({ auth }, request) => (await auth.cancelSignUp(request)).outcome,
+  // It waits for the end of a lease.
+  act: async ({ auth }, request) => (await auth.cancelSignUp(request, { deadlineMs: 45_000 })).outcome,
 });
 
 export const keyAdditionsResume = actCommand({

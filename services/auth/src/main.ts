@@ -40,10 +40,10 @@ const HOUSEKEEPING_MS = 60_000;
 const DEADLINES = {
   "auth.v1.SignUp/SignUp": 25_000,
   "auth.v1.Admin/ResumeSignUp": 25_000,
+  "auth.v1.Admin/CancelSignUp": 40_000,
   "auth.v1.SignIn/RequestTwoFactor": 10_000,
   "auth.v1.SignIn/FinishTwoFactor": 10_000,
 };
-
 async function start(service: ServiceProcess) {
   const config = loadConfig(service.env, service.files);
   const runtime = createServiceRuntime(service, config);

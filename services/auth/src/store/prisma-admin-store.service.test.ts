@@ -133,8 +133,8 @@ describe("a sign-up", () => {
   const of = () => ({ accountId, chainName });
 
   const later = (ms: number) => new Date(clock.now().getTime() + ms);
-  const cancel = async (leaseUntil = later(30_000)) => {
-    await admin().beginCancel(by("ada"), of(), leaseUntil);
+  const cancel = async () => {
+    const { leaseUntil } = await admin().beginCancel(by("ada"), of(), 30_000);
     return admin().cancelSignUp(by("ada"), of(), leaseUntil);
   };
   const unfinished = async () => {
@@ -168,6 +168,17 @@ describe("a sign-up", () => {
     expect((await signUp()).accountId).not.toBe(cancelled);
   });
 
+  it("that a runner tries again and again is taken over from it", async () => {
+    await unfinished();
+    await prisma.signUp.updateMany({ where: { accountId }, data: { leaseUntil: later(20_000) } });
+    const { drivenUntil, leaseUntil } = await admin().beginCancel(by("ada"), of(), 30_000);
+    expect([drivenUntil, leaseUntil]).toEqual([later(20_000), later(50_000)]);
+    const leased = await postgresSignUpStore(prisma, postgres).leaseAbandoned(later(49_999), later(80_000), 100);
+    expect(leased.map((saga) => saga.accountId)).not.toContain(accountId);
+    await admin().cancelSignUp(by("ada"), of(), leaseUntil);
+    expect(await prisma.signUp.count({ where: { accountId } })).toBe(0);
+  });
+
   it("that its runner has given up is cancelled at once", async () => {
     await unfinished();
     const leaseUntil = new Date("9999-01-01T00:00:00Z");
@@ -177,7 +188,6 @@ describe("a sign-up", () => {
   });
 
   it.each<[string, () => Promise<unknown>]>([
-    ["that may be driven", () => prisma.signUp.updateMany({ where: { accountId }, data: { leaseUntil: later(1) } })],
     ["whose account was deployed", () => prisma.signUp.updateMany({ where: { accountId }, data: { deployedAt: now } })],
     [
       "of an account on another chain too",
@@ -197,8 +207,7 @@ describe("a sign-up", () => {
 
   it("that a request continues meanwhile is not cancelled: it may register key and device", async () => {
     await unfinished();
-    const leaseUntil = later(30_000);
-    await admin().beginCancel(by("ada"), of(), leaseUntil);
+    const { leaseUntil } = await admin().beginCancel(by("ada"), of(), 30_000);
     await prisma.signUp.updateMany({ where: { accountId }, data: { leaseUntil: later(30_001) } });
     const refused = admin().cancelSignUp(by("ada"), of(), leaseUntil);
     await expect(refused).rejects.toMatchObject({ reason: "SignUpOnChain" });
@@ -273,7 +282,7 @@ describe("an erasure and a request that begins a further chain", () => {
     await prisma.signUp.create({ data: { ...saga, ...further, completedAt: null, deviceAttributes: {} } });
     await expect(admin().erase(by("ada"), accountId)).rejects.toMatchObject({ reason: "SignUpOnChain" });
     await postgresSignUpStore(prisma, postgres).giveUp({ ...toSaga(saga), ...further });
-    const cancelling = admin().beginCancel(by("ada"), further, now);
+    const cancelling = admin().beginCancel(by("ada"), further, 30_000);
     await expect(cancelling).rejects.toMatchObject({ reason: "SignUpOnChain" });
     await admin().erase(by("ada"), accountId);
     expect(await prisma.signUp.count({ where: { accountId } })).toBe(0);

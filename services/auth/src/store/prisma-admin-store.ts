@@ -132,19 +132,18 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
       });
     },
 
-    beginCancel: (by, of, leaseUntil) => {
+    beginCancel: (by, of, leaseMs) => {
       const { accountId, chainName } = of;
       const action = { command: "sign-ups cancel", accountId, arguments: { chainName }, outcome: "begun" };
       return prisma.$transaction(async (tx) => {
         await lockIdentity(tx, accountId);
         const { accountKeyAlgorithm, accountKey, leaseUntil: leased } = await findCancellable(tx, of);
-        if (leased > clock.now() && leased.getTime() !== FAR_FUTURE.getTime())
-          throw new AppError("SignUpOnChain", {
-            detail: "A request or runner may be driving it: try again in a minute",
-          });
+        const now = clock.now();
+        const drivenUntil = leased < now || leased.getTime() === FAR_FUTURE.getTime() ? now : leased;
+        const leaseUntil = new Date(drivenUntil.getTime() + leaseMs);
         await insertAction(queriesIn(tx), by, action, clock);
         await tx.signUp.update({ where: { accountId_chainName: { ...of } }, data: { leaseUntil } });
-        return toKey(accountKeyAlgorithm, accountKey);
+        return { userKey: toKey(accountKeyAlgorithm, accountKey), drivenUntil, leaseUntil };
       });
     },
 

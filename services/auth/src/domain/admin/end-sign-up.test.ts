@@ -56,11 +56,13 @@ describe("resuming a sign-up", () => {
 });
 
 describe("cancelling a sign-up", () => {
+  let leftMs = 0;
   const calls: string[] = [];
   const admin = {
     beginCancel: async () => {
       calls.push("recorded and leased");
-      return publicKey;
+      const drivenUntil = new Date(clock.now().getTime() + leftMs);
+      return { userKey: publicKey, drivenUntil, leaseUntil: drivenUntil };
     },
     cancelSignUp: async () => {
       calls.push("erased");
@@ -76,6 +78,19 @@ describe("cancelling a sign-up", () => {
     };
     await cancelSignUp({ admin, clock, cancelDeployment })(by, of, context);
     expect(calls).toEqual(["recorded and leased", "deployment cancelled", "erased"]);
+  });
+
+  it("waits until nobody drives it, and ends with its call", async () => {
+    calls.length = 0;
+    leftMs = 3_600_000;
+    const call = new AbortController();
+    const cancelDeployment = async () => void calls.push("deployment cancelled");
+    const cancelling = cancelSignUp({ admin, clock, cancelDeployment })(by, of, { ...context, signal: call.signal });
+    const ended = expect(cancelling).rejects.toThrow("late");
+    call.abort(new Error("late"));
+    await ended;
+    leftMs = 0;
+    expect(calls).toEqual(["recorded and leased"]);
   });
 
   it("erases nothing where the deployment is on chain; that it was tried is on record", async () => {

@@ -1,4 +1,4 @@
-import { type Administrator, type Clock, isAppError } from "@countersign/core";
+import { type Administrator, type Clock, isAppError, sleepUntil } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { SAGA_LEASE_MS } from "../sign-up/sign-up.ts";
 import {
@@ -47,7 +47,7 @@ export interface CancelOptions {
 }
 
 /**
- * Cancels a sign-up of which nothing is on chain, and that nobody drives: a driver would register key and
+ * Cancels a sign-up of which nothing is on chain, once nobody drives it: a driver would register key and
  * device after the erasure. The record comes first. The deployment goes next: from then on no request and no
  * runner can bring the account on chain, and a cancellation that ends here is repeated.
  * Errors: SignUpNotFound, SignUpOnChain.
@@ -55,8 +55,9 @@ export interface CancelOptions {
 export const cancelSignUp =
   ({ admin, clock, cancelDeployment }: CancelOptions) =>
   async (by: Administrator, of: OfSignUp, context: StepContext): Promise<Effect> => {
-    const leaseUntil = new Date(clock.now().getTime() + SAGA_LEASE_MS);
-    const userKey = await admin.beginCancel(by, of, leaseUntil);
+    const { userKey, drivenUntil, leaseUntil } = await admin.beginCancel(by, of, SAGA_LEASE_MS);
+    await sleepUntil(drivenUntil.getTime() - clock.now().getTime(), [context.signal]);
+    context.signal.throwIfAborted();
     await cancelDeployment(of, userKey, context);
     return admin.cancelSignUp(by, of, leaseUntil);
   };

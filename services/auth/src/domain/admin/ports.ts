@@ -15,6 +15,13 @@ export interface OfSignUp {
   readonly chainName: string;
 }
 
+/** A sign-up that is to be cancelled. */
+export interface TakenOver {
+  readonly userKey: PublicKey;
+  readonly drivenUntil: Date;
+  readonly leaseUntil: Date;
+}
+
 /**
  * The acts of administrators. Each method commits its effect with its record, and its record alone decides a
  * request: of two approvals one acts.
@@ -28,11 +35,11 @@ export interface AdminStore {
   /** Leases an unfinished sign-up for the caller. */
   leaseSignUp(by: Administrator, of: OfSignUp, leaseUntil: Date): Promise<Effect & { readonly saga: SignUpSaga }>;
   /**
-   * Records that a sign-up is to be cancelled, and leases it so that no runner continues it. Returns its user
-   * key. Errors: SignUpOnChain where its account is on chain, on another chain too, or where a request or
-   * runner may be driving it.
+   * Records that a sign-up is to be cancelled, and takes its lease over so that no runner continues it. Until
+   * `drivenUntil` a request or runner may still be driving it; the new lease lasts for `leaseMs` after that.
+   * Errors: SignUpOnChain where its account is on chain, or meant for another chain too.
    */
-  beginCancel(by: Administrator, of: OfSignUp, leaseUntil: Date): Promise<PublicKey>;
+  beginCancel(by: Administrator, of: OfSignUp, leaseMs: number): Promise<TakenOver>;
   /**
    * Erases the person of a sign-up whose deployment was given up. Errors: as beginCancel; SignUpOnChain where
    * another one has leased it since.
