@@ -197,6 +197,7 @@ export const PAST_RETENTION: Readonly<Record<ServiceName, readonly (readonly [st
     ["two_factor_sign_in", "transaction_id IS NULL AND expires_at < $1 - interval '7 days'"],
     ["recovery_lift", "last_at < $1 - interval '8 days'"],
     ["token_key", "signs_until < $1 - interval '31 days'"],
+    ["identity_key", "signs_until < $1 - interval '31 days'"],
     ["rate_limit", "expire < extract(epoch FROM $1) * 1000"],
     ["blocked_key", "until < $1 - interval '1 hour'"],
     ["token_state_entry", "until < $1 - interval '25 hours'"],

@@ -1,7 +1,7 @@
 import { orderedUuidv7 } from "@countersign/core";
 import { eventRow } from "@countersign/events";
-import { type Postgres, queriesIn } from "@countersign/postgres";
-import type { Alert } from "../domain/chain-watch/find-alerts.ts";
+import { type Postgres, queriesIn, sql } from "@countersign/postgres";
+import type { Alert, Raised } from "../domain/chain-watch/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/chain-watch/watch-keys.ts";
 import type { Leases } from "../domain/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -36,11 +36,11 @@ export function postgresKeyWatchStore(prisma: PrismaClient, postgres: Postgres):
       return new Map(rows.map(({ accountId, address }) => [address, accountId]));
     },
 
-    async raisedSince(chainName, accountIds, since) {
-      const where = { chainName, accountId: { in: [...accountIds] }, raisedAt: { gt: since } };
-      const rows = await prisma.chainAlert.groupBy({ by: ["accountId", "kind"], where, _count: true });
-      return rows.map(({ _count: count, ...row }) => ({ ...row, count }));
-    },
+    raisedSince: (chainName, accountIds, since) =>
+      postgres.query<Raised>(sql`
+        SELECT account_id AS "accountId", kind, count(*)::int AS count FROM chain_alert
+        WHERE chain_name = ${chainName} AND account_id = ANY (${[...accountIds]}::uuid[]) AND raised_at > ${since}::timestamptz
+        GROUP BY account_id, kind`),
 
     async advance(chainName, moved, { changed, alerts }, now) {
       // Nearly all blocks: those in which only accounts of sign-ups get keys, too.

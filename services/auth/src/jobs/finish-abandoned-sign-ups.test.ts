@@ -6,7 +6,7 @@ import { finishAbandonedSignUps } from "./finish-abandoned-sign-ups.ts";
 
 const logger = { warn: () => undefined } as unknown as Logger;
 
-it("waits a second for a chain that stands still, so that the sign-ups behind it begin, and continues in ten", async () => {
+it("waits a second for a chain that stands still, so that the sign-ups behind it begin, and continues when no call of this run is under way", async () => {
   const clock = new FixedClock();
   const [waits, marked]: [number[], unknown[]] = [[], []];
   const run = finishAbandonedSignUps({
@@ -31,7 +31,7 @@ it("waits a second for a chain that stands still, so that the sign-ups behind it
     logger,
   });
   await run(new AbortController().signal);
-  expect(waits).toEqual([10_000, 1_000]);
+  expect(waits).toEqual([20_000, 1_000]);
   expect(marked).toEqual([["RegisterKey", "RegisterDevice"]]);
 });
 

@@ -16,8 +16,11 @@ export interface AbandonedSignUpsOptions {
 
 /** Short: the next batch begins when this one has ended, also where the chain stands still. */
 const DEPLOYMENT_WAIT_MS = 1_000;
-/** Longer than a run takes. A sign-up whose account is not on chain yet continues then. */
-const LEASE_MS = 10_000;
+/**
+ * Longer than a run takes with its calls' deadlines, of some ten seconds. A sign-up whose account is not on
+ * chain yet continues then.
+ */
+const LEASE_MS = 20_000;
 const BATCH = 16;
 
 /**

@@ -42,11 +42,12 @@ const byAdministrator = (now: Date) => ({ cause: "administrator" as const, now, 
 async function erasePerson(tx: Tx, accountId: string, now: Date): Promise<number> {
   const where = { accountId };
   await lockAccess(queriesIn(tx), accountId);
-  // They stay, with nothing but ids: an erasure that is repeated reaches the same backends.
   const known = (await appsOf(tx, accountId)).map((appId) => ({ accountId, appId }));
+  await tx.session.deleteMany({ where: { accountId, endedAt: { not: null } } });
+  // After the sessions, as the job that deletes them has it. They stay, with nothing but ids: an erasure that
+  // is repeated reaches the same backends.
   await tx.accountApp.createMany({ data: known, skipDuplicates: true });
   const apps = (await tx.accountApp.findMany({ where })).map(({ appId }) => appId);
-  await tx.session.deleteMany({ where: { accountId, endedAt: { not: null } } });
   await tx.formerSession.deleteMany({ where });
   await tx.twoFactorSignIn.deleteMany({ where });
   await tx.passkeyCounter.deleteMany({ where });

@@ -7,9 +7,11 @@ import { hasLeft, isFrozen, isHeld, notifyServices } from "./prisma-freeze-store
 
 type Tx = Prisma.TransactionClient;
 
-const MAX_LISTED = 500;
-/** Alerts that hold an account at once: one more takes the place of the newest, which lifts nothing then. */
-const MAX_HOLDS = 20;
+/**
+ * Alerts that hold an account at once, all of which are listed: one more takes the place of the newest, which
+ * lifts nothing then.
+ */
+const MAX_HOLDS = 500;
 
 const toHold = ({ liftedAt: _at, liftedBy: _by, liftReason: _reason, ...hold }: Row) => hold;
 
@@ -27,7 +29,8 @@ export async function placeHold(tx: Tx, hold: Hold, now: Date): Promise<void> {
   const [newest] = await tx.accountHold.findMany({ where: { accountId }, orderBy: { placedAt: "desc" }, take: 1 });
   const placedAt = new Date(Math.max(now.getTime(), (newest?.placedAt.getTime() ?? 0) + 1));
   const alerts = { accountId, liftedAt: null, eventType: { not: BY_ADMINISTRATOR } };
-  const open = await tx.accountHold.findMany({ where: alerts, orderBy: { placedAt: "desc" }, take: MAX_HOLDS });
+  const select = { alertId: true } as const;
+  const open = await tx.accountHold.findMany({ where: alerts, orderBy: { placedAt: "desc" }, take: MAX_HOLDS, select });
   const data = { ...alert, placedAt };
   if (open.length < MAX_HOLDS || eventType === BY_ADMINISTRATOR)
     await tx.accountHold.create({ data: { accountId, ...data } });
@@ -67,10 +70,10 @@ export async function openHolds({ accountHold }: Pick<PrismaClient, "accountHold
   if (accountId === undefined) {
     const _max = { placedAt: true } as const;
     const orderBy = { _max: { placedAt: "desc" } } as const;
-    const newest = await accountHold.groupBy({ by: ["accountId"], where, _max, orderBy, take: MAX_LISTED });
+    const newest = await accountHold.groupBy({ by: ["accountId"], where, _max, orderBy, take: MAX_HOLDS });
     where.OR = newest.map(({ accountId: id, _max: { placedAt } }) => ({ accountId: id, placedAt: placedAt! }));
   } else where.accountId = accountId;
-  const rows = await accountHold.findMany({ where, orderBy: { placedAt: "desc" }, take: MAX_LISTED });
+  const rows = await accountHold.findMany({ where, orderBy: { placedAt: "desc" }, take: MAX_HOLDS });
   return rows.map(toHold).reverse();
 }
 

@@ -6,7 +6,7 @@ export interface Resolved {
 }
 
 /** Of the first question to a name server; the second one may take twice as long. */
-const TIMEOUT_MS = 2_000;
+const TIMEOUT_MS = 1_000;
 const TRIES = 2;
 
 /**

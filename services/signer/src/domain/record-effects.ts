@@ -19,8 +19,6 @@ function refusalOf(effect: Effect) {
         "revoke those that are not used, or wait";
       return refusal("TooManyOpenTemplates", detail);
     }
-    case "revocation":
-      return refusal("TooManyOpenTemplates", `${effect.limit} keys were revoked in a day: wait to revoke unknown ones`);
     case "sequence-number": {
       const detail = `the session has ${effect.limit} sequence numbers of the server key open`;
       return refusal("TooManyOpenTemplates", detail);

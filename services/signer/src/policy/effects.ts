@@ -46,7 +46,7 @@ export interface DeviceApprovedKey {
 export interface Revocation {
   /** 128 hex digits. */
   readonly publicKey: string;
-  /** Revocations after `recentSince`, after which a key that the signer does not know is refused. */
+  /** Revocations after `recentSince`, after which that of a key which the signer does not know has no row. */
   readonly limit: number;
   readonly recentSince: Date;
 }
@@ -118,7 +118,10 @@ export const MAX_DEVICE_APPROVED_KEYS = 64;
  * The same for a day, revoked ones included: rows of keys are never deleted, and each addition counts them.
  */
 export const MAX_DEVICE_APPROVED_KEYS_PER_DAY = 256;
-/** Rows of revoked keys are never deleted, and anybody can name any number of keys that were never added. */
+/**
+ * Rows of revoked keys are never deleted, and anybody can name any number of keys that were never added.
+ * Further revocations are signed all the same: a thief's must not keep the owner from theirs.
+ */
 export const MAX_REVOKED_KEYS_PER_DAY = 256;
 const DAY_MS = 24 * 3_600_000;
 
@@ -136,11 +139,10 @@ const recoveryKeySlot = (key: PublicKey, now: Date): Effect => ({
   countedSince: new Date(now.getTime() - REVOKED_RECOVERY_KEY_COUNTS_MS),
 });
 
-const revocation = (publicKey: string, template: string, now: Date): Effect => ({
+const revocation = (publicKey: string, now: Date): Effect => ({
   kind: "revocation",
   publicKey,
-  // A thief's revocations must not keep the account from its rotation, which names its own server key.
-  limit: template === "rotate-server-key" ? Number.POSITIVE_INFINITY : MAX_REVOKED_KEYS_PER_DAY,
+  limit: MAX_REVOKED_KEYS_PER_DAY,
   recentSince: new Date(now.getTime() - DAY_MS),
 });
 
@@ -152,7 +154,7 @@ function keyEffects({ template }: RequestFacts, now: Date): Effect[] {
   return [
     ...("newKey" in change ? [{ kind: "not-revoked", publicKey: change.newKey.publicKey } as const] : []),
     ...(recoveryKey ? [recoveryKeySlot(recoveryKey, now)] : []),
-    ...("oldKey" in change ? [revocation(change.oldKey, change.template, now)] : []),
+    ...("oldKey" in change ? [revocation(change.oldKey, now)] : []),
   ];
 }
 

@@ -45,7 +45,8 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
       await prismaRecoveryKeys(tx).record(account, effect.key, now);
       return true;
     case "revocation":
-      return prismaRevokedKeys(tx).record(account, effect, now);
+      await prismaRevokedKeys(tx).record(account, effect, now);
+      return true;
     case "sequence-number":
       return recordSequenceNumber(tx, account, effect, now);
     case "device-approved-key":

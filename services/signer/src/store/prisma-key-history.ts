@@ -74,12 +74,12 @@ export const prismaAddedKeys = (
 export const prismaRevokedKeys = (
   prisma: Pick<Prisma.TransactionClient, "addedKey" | "recoveryKey" | "revokedKey">,
 ) => ({
-  /** Returns false, and records nothing, where the limit of unknown keys is reached. */
+  /** Records nothing where the limit is reached and the key is unknown. */
   async record(
     { accountId, chainName }: AccountOnChain,
     { publicKey, limit, recentSince }: Revocation,
     signedAt: Date,
-  ): Promise<boolean> {
+  ): Promise<void> {
     const keyX = xOf(publicKey);
     const where = { accountId, chainName };
     const recent = await prisma.revokedKey.count({ where: { ...where, signedAt: { gt: recentSince } } });
@@ -87,9 +87,8 @@ export const prismaRevokedKeys = (
       (await prisma.addedKey.count({ where: { ...where, keyX } })) > 0 ||
       (await prisma.recoveryKey.count({ where: { ...where, publicKey: { startsWith: keyX } } })) > 0 ||
       (await prisma.revokedKey.count({ where: { ...where, keyX } })) > 0;
-    if (recent >= limit && !(await isKnown())) return false;
+    if (recent >= limit && !(await isKnown())) return;
     await prisma.revokedKey.createMany({ data: [{ ...where, keyX, signedAt }], skipDuplicates: true });
-    return true;
   },
   has: async ({ accountId, chainName }: AccountOnChain, publicKey: string): Promise<boolean> =>
     (await prisma.revokedKey.count({ where: { accountId, chainName, keyX: xOf(publicKey) } })) > 0,
