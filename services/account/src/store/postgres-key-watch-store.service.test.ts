@@ -3,7 +3,7 @@ import { uuidv4, uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { expect, it } from "vitest";
-import { type Alert, type AlertChain, findAlerts, MOST_OF_A_KIND } from "../domain/chain-watch/find-alerts.ts";
+import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import { postgres, prisma } from "../testing/store-fixture.ts";
 import { postgresKeyWatchStore } from "./postgres-key-watch-store.ts";
 
@@ -78,46 +78,6 @@ it("an alert is raised once by chain, transaction and event, with its event, als
     accountId,
     chainAlert: { chainName: "d", transactionId, height: 5n, kind: "contracts", freezes: true },
   });
-});
-
-it("ten alerts of a kind and account are raised in a minute, in however many ranges; those of others are, too", async () => {
-  const store = postgresKeyWatchStore(prisma, postgres);
-  const chainName = "f";
-  const [address, other] = ["01cf0e2f2f715450", "179b6b1cb6755e31"];
-  const [accountId, otherId] = [uuidv7(clock), uuidv7(clock)];
-  const managed = async () =>
-    new Map([
-      [address, accountId],
-      [other, otherId],
-    ]);
-  const read: string[] = [];
-  const chain = { chainName, transaction: async (id: string) => void read.push(id) } as unknown as AlertChain;
-  const actions = { keys: "off", contracts: "freeze", "account-capabilities": "alert", inbox: "off" } as const;
-  let height = 0n;
-  await store.lease(chainName, lease(uuidv4()), height);
-  /** Reads a range with three contracts of the account and something else; returns the alerts raised. */
-  const range = async (...also: [type: string, address: string][]) => {
-    const to = height + 1n;
-    const all = [...Array.from({ length: 3 }, () => ["ContractAdded", address] as const), ...also];
-    const events = all.map(([type, of], index) => {
-      const transactionId = `${to}${index}`.padStart(64, "0");
-      return { type: `flow.Account${type}`, address: of, transactionId, index, height: to };
-    });
-    const finding = { chain, managed, raisedSince: store.raisedSince, actions, now: clock.now() };
-    const alerts = await findAlerts(finding, events, 1_000n, new AbortController().signal);
-    await store.advance(chainName, { from: height, to }, { changed: new Map(), alerts }, clock.now());
-    height = to;
-    return alerts.length;
-  };
-  for (let n = 0; n < 3; n += 1) await range();
-  expect(await range()).toBe(1);
-  read.length = 0;
-  expect(await range()).toBe(0);
-  expect(read).toEqual([]);
-  expect(await range(["ContractRemoved", other], ["CapabilityControllerIssued", address])).toBe(2);
-  expect(await prisma.chainAlert.count({ where: { chainName, accountId, kind: "contracts" } })).toBe(MOST_OF_A_KIND);
-  clock.advance(60_000);
-  expect(await range()).toBe(3);
 });
 
 it("knows which addresses are ours", async () => {

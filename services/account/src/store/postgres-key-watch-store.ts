@@ -1,7 +1,7 @@
 import { orderedUuidv7 } from "@countersign/core";
 import { eventRow } from "@countersign/events";
-import { type Postgres, queriesIn, sql } from "@countersign/postgres";
-import type { Alert, Raised } from "../domain/chain-watch/find-alerts.ts";
+import { type Postgres, queriesIn } from "@countersign/postgres";
+import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/chain-watch/watch-keys.ts";
 import type { Leases } from "../domain/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -35,12 +35,6 @@ export function postgresKeyWatchStore(prisma: PrismaClient, postgres: Postgres):
       const rows = await managedIn(prisma, chainName, addresses);
       return new Map(rows.map(({ accountId, address }) => [address, accountId]));
     },
-
-    raisedSince: (chainName, accountIds, since) =>
-      postgres.query<Raised>(sql`
-        SELECT account_id AS "accountId", kind, count(*)::int AS count FROM chain_alert
-        WHERE chain_name = ${chainName} AND account_id = ANY (${[...accountIds]}::uuid[]) AND raised_at > ${since}::timestamptz
-        GROUP BY account_id, kind`),
 
     async advance(chainName, moved, { changed, alerts }, now) {
       // Nearly all blocks: those in which only accounts of sign-ups get keys, too.

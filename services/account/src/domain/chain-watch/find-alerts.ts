@@ -22,15 +22,7 @@ export interface FindAlertsOptions {
   readonly chain: AlertChain;
   /** The accounts of these addresses, 16 hex digits each, as far as they are ours. */
   readonly managed: (chainName: string, addresses: readonly string[]) => Promise<ReadonlyMap<string, string>>;
-  /** How many alerts of these accounts were raised since a time, by kind. */
-  readonly raisedSince: (chainName: string, accountIds: readonly string[], since: Date) => Promise<readonly Raised[]>;
   readonly actions: AlertActions;
-  readonly now: Date;
-}
-
-export interface Raised extends Pick<Alert, "accountId"> {
-  readonly kind: string;
-  readonly count: number;
 }
 
 /**
@@ -39,18 +31,17 @@ export interface Raised extends Pick<Alert, "accountId"> {
  */
 const MISSING_TRANSACTION_BLOCKS = 600n;
 /**
- * The most alerts of a kind for one account in a minute, or in a range that takes longer to be read: the
- * first one is enough, and thousands of cheap events must not delay those of other accounts.
+ * The most alerts of a kind for one account in a range: the first one is enough, and thousands of cheap
+ * events must not delay those of other accounts.
  */
 export const MOST_OF_A_KIND = 10;
-const MINUTE_MS = 60_000;
 
 /**
  * Returns the events that no transaction of ours caused, the first few of each account and kind.
  * Errors: Error where a node does not show a transaction yet.
  */
 export async function findAlerts(
-  { chain, managed, raisedSince, actions, now }: FindAlertsOptions,
+  { chain, managed, actions }: FindAlertsOptions,
   events: readonly AccountEvent[],
   latest: bigint,
   signal: AbortSignal,
@@ -58,19 +49,16 @@ export async function findAlerts(
   const watched = events.filter((event) => actions[kindOf(event) ?? "keys"] !== "off");
   if (watched.length === 0) return [];
   const accounts = await managed(chain.chainName, [...new Set(watched.map(({ address }) => address))]);
-  if (accounts.size === 0) return [];
-  const since = new Date(now.getTime() - MINUTE_MS);
-  const before = await raisedSince(chain.chainName, [...accounts.values()], since);
-  const raised = new Map(before.map(({ accountId, kind, count }) => [`${accountId}/${kind}`, count]));
   const transactions = new Map<string, ChainTransaction | undefined>();
   const alerts: Alert[] = [];
+  const raised = new Map<string, number>();
   for (const event of watched) {
     const { transactionId, address, height } = event;
     const accountId = accounts.get(address);
     const kind = kindOf(event);
     if (accountId === undefined || kind === undefined) continue;
-    const count = raised.get(`${accountId}/${kind}`) ?? 0;
-    if (count >= MOST_OF_A_KIND) continue;
+    const before = raised.get(`${accountId}/${kind}`) ?? 0;
+    if (before === MOST_OF_A_KIND) continue;
     if (!transactions.has(transactionId)) {
       const found = await chain.transaction(transactionId, signal);
       if (!found && latest - height < MISSING_TRANSACTION_BLOCKS)
@@ -80,7 +68,7 @@ export async function findAlerts(
     const transaction = transactions.get(transactionId);
     const proposer = (index: number) => chain.accountKey(address, index, signal);
     if (transaction && (await isOurs(event, transaction, chain, proposer))) continue;
-    raised.set(`${accountId}/${kind}`, count + 1);
+    raised.set(`${accountId}/${kind}`, before + 1);
     alerts.push({ accountId, event, kind, freezes: actions[kind] === "freeze" });
   }
   return alerts;

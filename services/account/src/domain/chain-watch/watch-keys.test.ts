@@ -54,7 +54,6 @@ function world(
       return state.height;
     },
     managed: async () => new Map(managed.map((address) => [address, `account of ${address}`])),
-    raisedSince: async () => [],
     async advance(_chain, { from, to }, { changed, alerts }: Found) {
       if (state.height !== from) return false;
       state.height = to;

@@ -1,6 +1,6 @@
 import type { Heights, Lease } from "../ports.ts";
 import { type AccountEvent, type AlertActions, typesToRead } from "./account-event.ts";
-import { type Alert, type AlertChain, type FindAlertsOptions, findAlerts } from "./find-alerts.ts";
+import { type Alert, type AlertChain, findAlerts } from "./find-alerts.ts";
 
 /** The chain, as far as watching accounts needs it. */
 export interface KeyWatchChain extends AlertChain {
@@ -16,7 +16,9 @@ export interface KeyWatchChain extends AlertChain {
 }
 
 /** How far each chain was read. */
-export interface KeyWatchStore extends Pick<Heights, "lease">, Pick<FindAlertsOptions, "managed" | "raisedSince"> {
+export interface KeyWatchStore extends Pick<Heights, "lease"> {
+  /** The accounts of these addresses of a chain, as far as they are ours. */
+  managed(chainName: string, addresses: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
    * Moves the height and emits what was found, in one commit; false, and nothing done, where it was moved
    * before.
@@ -70,9 +72,7 @@ export async function watchKeys(
     const known = changed.get(event.address) ?? 0n;
     changed.set(event.address, event.height > known ? event.height : known);
   }
-  const { managed, raisedSince } = store;
-  const finding = { chain, managed, raisedSince, actions, now: lease.now };
-  const alerts = await findAlerts(finding, events, latest, signal);
+  const alerts = await findAlerts({ chain, managed: store.managed, actions }, events, latest, signal);
   const moved = await store.advance(chainName, { from, to }, { changed, alerts }, lease.now);
   if (moved && alerts.length > 0) raised(chainName, alerts);
   return moved && to < latest;
