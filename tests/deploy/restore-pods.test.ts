@@ -40,8 +40,10 @@ describe("the pods for a restore, by the commands of the chart's README", () => 
       const [container] = spec.containers;
       const [{ env, image, securityContext }] = workload!.spec.template.spec.containers;
       expect(container).toMatchObject({ env, image, securityContext, command: ["sleep", "infinity"] });
-      for (const field of ["args", "startupProbe", "readinessProbe", "livenessProbe", "lifecycle"])
+      for (const field of ["args", "startupProbe", "livenessProbe", "lifecycle"])
         expect(container).not.toHaveProperty(field);
+      // Never ready, so that no service calls it.
+      expect(container.readinessProbe === undefined).toBe(name === "nats-set-up");
       const mounted = container.volumeMounts.map((each: { name: string }) => each.name);
       expect(spec.volumes.map((each: { name: string }) => each.name).sort()).toEqual(mounted.sort());
     }

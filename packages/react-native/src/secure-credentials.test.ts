@@ -3,7 +3,9 @@ import { secureCredentials } from "./secure-credentials.ts";
 
 /** A module that notes what it is to store, and how. */
 function noting() {
-  const setItemAsync = vi.fn(async (_key: string, _value: string, _options?: { keychainAccessible?: number }) => {});
+  const setItemAsync = vi.fn(
+    async (_key: string, _value: string, _options?: { keychainAccessible?: number; keychainService?: string }) => {},
+  );
   const module = { getItemAsync: async () => null, setItemAsync, deleteItemAsync: async () => {} };
   return { setItemAsync, module: { ...module, WHEN_UNLOCKED_THIS_DEVICE_ONLY: 6 } };
 }
@@ -46,6 +48,16 @@ describe("credentials in the phone's Keychain or Keystore", () => {
     const { module, setItemAsync } = noting();
     await secureCredentials(module).save({ accessToken: "a", refreshToken: "r" });
     expect(setItemAsync.mock.lastCall?.[2]).toEqual({ keychainAccessible: module.WHEN_UNLOCKED_THIS_DEVICE_ONLY });
+  });
+
+  it("are in no backup with other options either", async () => {
+    const { module, setItemAsync } = noting();
+    const store = secureCredentials(
+      { ...module, WHEN_UNLOCKED_THIS_DEVICE_ONLY: 6 },
+      { options: { keychainService: "a" } },
+    );
+    await store.save({ accessToken: "a", refreshToken: "r" });
+    expect(setItemAsync.mock.lastCall?.[2]).toEqual({ keychainAccessible: 6, keychainService: "a" });
   });
 
   it("have the module's options and another name", async () => {

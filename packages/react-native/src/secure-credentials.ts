@@ -25,8 +25,8 @@ export interface SecureCredentialsOptions<Options = object> {
   /** The item's name; default `countersign.session`. */
   name?: string;
   /**
-   * Passed on to the module; default: `WHEN_UNLOCKED_THIS_DEVICE_ONLY`. Take only values of this kind, such
-   * as `{ keychainAccessible: SecureStore.AFTER_FIRST_UNLOCK_THIS_DEVICE_ONLY }`.
+   * Passed on to the module; `keychainAccessible` is `WHEN_UNLOCKED_THIS_DEVICE_ONLY` by default. Take only
+   * values of this kind, such as `SecureStore.AFTER_FIRST_UNLOCK_THIS_DEVICE_ONLY`.
    */
   options?: Options;
 }
@@ -41,11 +41,9 @@ export interface SecureCredentialsOptions<Options = object> {
  */
 export function secureCredentials<Options>(
   module: SecureTextStore<Options>,
-  {
-    name = "countersign.session",
-    options = { keychainAccessible: module.WHEN_UNLOCKED_THIS_DEVICE_ONLY } as Options,
-  }: SecureCredentialsOptions<Options> = {},
+  { name = "countersign.session", options: given }: SecureCredentialsOptions<Options> = {},
 ): CredentialStore {
+  const options = { keychainAccessible: module.WHEN_UNLOCKED_THIS_DEVICE_ONLY, ...given } as Options;
   let last: Promise<unknown> = Promise.resolve();
   const inOrder = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const next = last.then(work, work);

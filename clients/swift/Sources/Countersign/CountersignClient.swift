@@ -160,7 +160,7 @@ public final class CountersignClient: Sendable {
     /// where the answer was lost: the device is registered then. Without it that is a ProblemError too,
     /// TwoFactorAuthFinished.
     public func awaitEnrollment(
-        _ requested: TwoFactorRequested, signIn: (() async throws -> SignedIn)? = nil
+        _ requested: TwoFactorRequested, signIn: (@Sendable () async throws -> SignedIn)? = nil
     ) async throws -> SignedIn {
         let id = requested.twoFactorAuth.id.uuidString.lowercased()
         let request = FinishTwoFactorRequest(twoFactorAuthRequestId: id)

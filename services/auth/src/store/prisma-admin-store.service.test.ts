@@ -175,7 +175,10 @@ describe("a sign-up", () => {
     expect([drivenUntil, leaseUntil]).toEqual([later(20_000), later(50_000)]);
     const leased = await postgresSignUpStore(prisma, postgres).leaseAbandoned(later(49_999), later(80_000), 100);
     expect(leased.map((saga) => saga.accountId)).not.toContain(accountId);
-    await admin().cancelSignUp(by("ada"), of(), leaseUntil);
+    // A cancellation that is repeated waits no longer than a driver's lease.
+    const repeated = await admin().beginCancel(by("ada"), of(), 30_000);
+    expect([repeated.drivenUntil, repeated.leaseUntil]).toEqual([later(30_000), later(60_000)]);
+    await admin().cancelSignUp(by("ada"), of(), repeated.leaseUntil);
     expect(await prisma.signUp.count({ where: { accountId } })).toBe(0);
   });
 

@@ -140,7 +140,9 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
         await lockIdentity(tx, accountId);
         const { accountKeyAlgorithm, accountKey, leaseUntil: leased } = await findCancellable(tx, of);
         const now = clock.now();
-        const drivenUntil = leased < now || leased.getTime() === FAR_FUTURE.getTime() ? now : leased;
+        // A later lease is another cancellation's, or of a sign-up that was given up.
+        const isDriven = leased > now && leased.getTime() !== FAR_FUTURE.getTime();
+        const drivenUntil = isDriven ? new Date(Math.min(leased.getTime(), now.getTime() + leaseMs)) : now;
         const leaseUntil = new Date(drivenUntil.getTime() + leaseMs);
         await insertAction(queriesIn(tx), by, action, clock);
         await tx.signUp.update({ where: { accountId_chainName: { ...of } }, data: { leaseUntil } });

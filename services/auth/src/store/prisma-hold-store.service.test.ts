@@ -152,14 +152,14 @@ describe("an account that waits for an operator", () => {
     await place();
     const flooding = uuidv7(clock);
     const placedAt = (i: number) => new Date(clock.now().getTime() + 1 + i);
-    const flood = Array.from({ length: 600 }, (_, i) => ({ ...alert(), accountId: flooding, placedAt: placedAt(i) }));
+    const flood = Array.from({ length: 1_100 }, (_, i) => ({ ...alert(), accountId: flooding, placedAt: placedAt(i) }));
     await prisma.accountHold.createMany({ data: flood });
     const all = await openHolds(prisma);
     expect(all.filter((hold) => [accountId, flooding].includes(hold.accountId))).toMatchObject([
       { accountId },
       { alertId: flood.at(-1)!.alertId },
     ]);
-    expect(await openHolds(prisma, flooding)).toHaveLength(500);
+    expect(await openHolds(prisma, flooding)).toHaveLength(1_000);
   });
 
   it("stays frozen by an alert that came later at a replica whose clock is behind", async () => {

@@ -7,11 +7,10 @@ import { hasLeft, isFrozen, isHeld, notifyServices } from "./prisma-freeze-store
 
 type Tx = Prisma.TransactionClient;
 
-/**
- * Alerts that hold an account at once, all of which are listed: one more takes the place of the newest, which
- * lifts nothing then.
- */
+/** Alerts that hold an account at once: one more takes the place of the newest, which lifts nothing then. */
 const MAX_HOLDS = 500;
+/** More than an account has: those that are lifted are to have been seen. */
+const MAX_LISTED = 2 * MAX_HOLDS;
 
 const toHold = ({ liftedAt: _at, liftedBy: _by, liftReason: _reason, ...hold }: Row) => hold;
 
@@ -62,18 +61,18 @@ export async function liftHolds(tx: Tx, { accountId, seen, by, reason, now }: Li
 }
 
 /**
- * Returns the newest 500 holds of an account that were not lifted, or the newest one of each of 500 accounts:
- * one account may have thousands. The oldest comes first.
+ * Returns the newest 1,000 holds of an account that were not lifted, or the newest one of each of 1,000
+ * accounts. The oldest comes first.
  */
 export async function openHolds({ accountHold }: Pick<PrismaClient, "accountHold">, accountId?: string) {
   const where: Prisma.AccountHoldWhereInput = { liftedAt: null };
   if (accountId === undefined) {
     const _max = { placedAt: true } as const;
     const orderBy = { _max: { placedAt: "desc" } } as const;
-    const newest = await accountHold.groupBy({ by: ["accountId"], where, _max, orderBy, take: MAX_HOLDS });
+    const newest = await accountHold.groupBy({ by: ["accountId"], where, _max, orderBy, take: MAX_LISTED });
     where.OR = newest.map(({ accountId: id, _max: { placedAt } }) => ({ accountId: id, placedAt: placedAt! }));
   } else where.accountId = accountId;
-  const rows = await accountHold.findMany({ where, orderBy: { placedAt: "desc" }, take: MAX_HOLDS });
+  const rows = await accountHold.findMany({ where, orderBy: { placedAt: "desc" }, take: MAX_LISTED });
   return rows.map(toHold).reverse();
 }
 

@@ -68,7 +68,7 @@ export interface SequenceNumberUse {
  * record and the budgets follow it; see domain/decide.ts.
  */
 export type Effect =
-  /** A condition, which writes nothing: no revocation of this key was signed, up to this commit. */
+  /** A condition, which writes nothing: no revocation of this key is remembered, up to this commit. */
   | { readonly kind: "not-revoked"; readonly publicKey: string }
   | ({ readonly kind: "recovery-key" } & RecoveryKeySlot)
   | ({ readonly kind: "revocation" } & Revocation)

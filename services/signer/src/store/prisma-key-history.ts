@@ -69,7 +69,8 @@ export const prismaAddedKeys = (
 });
 
 /**
- * Keeps revoked keys in Postgres: no replica signs the addition of a key whose revocation another one signed.
+ * Keeps revoked keys in Postgres: no replica signs the addition of a key whose revocation another one has
+ * recorded.
  */
 export const prismaRevokedKeys = (
   prisma: Pick<Prisma.TransactionClient, "addedKey" | "recoveryKey" | "revokedKey">,
