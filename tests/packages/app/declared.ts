@@ -29,3 +29,4 @@ export declare const fcl: Fcl & { mutate(transaction: object): Promise<string> }
 export declare const wallet: FclWallet;
 export declare const biometrics: HardwareKeyModule;
 export declare const SecureStore: SecureTextStore;
+export declare const getRandomBytes: (length: number) => Uint8Array;
