@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { generate } from "@countersign/build/generate.ts";
 import { UsageError } from "@countersign/runtime/command.ts";
 import { prepareTests, runVitest } from "../test.ts";
 import { buildCitus, builtCitus, citusHome } from "./build.ts";
@@ -36,6 +37,8 @@ export async function citus([name = "", ...args]: readonly string[]): Promise<nu
   const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (run === undefined)
     throw new UsageError(`citus -- ${Object.keys(commands).join(" | ")}`, name && `unknown command ${name}`);
+  // Most commands run the services' own stores.
+  await generate();
   return run(args).catch((error: NodeJS.ErrnoException) => {
     throw error.code?.startsWith("ERR_PARSE_ARGS_") ? new UsageError(`citus -- ${name}`, error.message) : error;
   });
