@@ -10,7 +10,7 @@ export const HOST = `Host: ${host}`;
 export interface WireOptions {
   /** Closes the client's half after the last bytes. */
   half?: boolean;
-  /** Milliseconds without a byte from the server after which reading stops. */
+  /** Milliseconds without a further byte from the server after which reading stops. */
   quietMs?: number;
   /** Milliseconds after which reading stops in any case. */
   limitMs?: number;
@@ -30,7 +30,7 @@ export function open(): Socket {
   return socket;
 }
 
-/** Writes bytes unchanged and reads until the server closes the connection or sends nothing for a while. */
+/** Writes bytes unchanged and reads until the server closes the connection or sends nothing more for a while. */
 export function exchange(bytes: string | Buffer, options: WireOptions = {}): Promise<Wire> {
   const { half = false, quietMs = 400, limitMs = 5_000 } = options;
   const socket = open();
@@ -49,19 +49,15 @@ export function exchange(bytes: string | Buffer, options: WireOptions = {}): Pro
     };
     let quiet = setTimeout(() => undefined);
     const limit = setTimeout(() => end(false), limitMs);
-    const listen = () => {
-      clearTimeout(quiet);
-      quiet = setTimeout(() => end(false), quietMs);
-    };
     socket.on("data", (chunk) => {
       received += chunk.toString("latin1");
-      listen();
+      clearTimeout(quiet);
+      quiet = setTimeout(() => end(false), quietMs);
     });
     socket.on("end", () => end(true)).on("close", () => end(true));
     socket.on("connect", () => {
       socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
       if (half) socket.end();
-      listen();
     });
   });
 }
