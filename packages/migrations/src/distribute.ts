@@ -68,8 +68,8 @@ export const keysToWiden = (service: ServiceName, keys: readonly UniqueKey[]): U
 const list = (columns: readonly string[]) => columns.map((column) => `"${column}"`).join(", ");
 
 /**
- * Puts the column first that the rows are distributed by. The key before becomes an index for lookups, and
- * nothing else where LOOKUP_ONLY says so.
+ * Appends the column that the rows are distributed by: the index finds rows by the key alone as before. Where
+ * LOOKUP_ONLY says so, it is no unique one any more.
  */
 async function widen(client: pg.ClientBase, { table, name, isPrimary, isConstraint, columns }: UniqueKey, by: string) {
   if (isConstraint) await client.query(`ALTER TABLE "${table}" DROP CONSTRAINT "${name}" CASCADE`);
@@ -78,10 +78,9 @@ async function widen(client: pg.ClientBase, { table, name, isPrimary, isConstrai
     await client.query(`CREATE INDEX "${name}" ON "${table}" (${list(columns)})`);
     return;
   }
-  const all = list([by, ...columns]);
+  const all = list([...columns, by]);
   if (isPrimary) await client.query(`ALTER TABLE "${table}" ADD CONSTRAINT "${name}" PRIMARY KEY (${all})`);
   else await client.query(`CREATE UNIQUE INDEX "${name}" ON "${table}" (${all})`);
-  await client.query(`CREATE INDEX "${table}_${columns.join("_")}_lookup" ON "${table}" (${list(columns)})`);
 }
 
 /**

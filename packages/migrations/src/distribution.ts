@@ -110,8 +110,8 @@ const OF_ALERT = "an alert is of one account";
 
 /**
  * Unique keys without the column that their rows are distributed by. Nodes cannot check them together, so on
- * a database of several nodes that column comes first in them. Each with the reason for which no two accounts
- * have the same key all the same.
+ * a database of several nodes they have that column too, as the last one. Each with the reason for which no
+ * two accounts have the same key all the same.
  */
 export const WIDENED: Readonly<Record<ServiceName, Readonly<Record<string, string>>>> = {
   auth: {

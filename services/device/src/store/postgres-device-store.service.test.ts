@@ -116,6 +116,8 @@ describe("devices in Postgres", () => {
       ]);
     expect(await looked(accountId)).toEqual([removed[1], [live.id]]);
     expect(await looked(v7())).toEqual([undefined, []]);
+    const again = store.withAccount(accountId, (devices) => devices.insert({ ...live, id: v7() }));
+    expect(await again).toBe(false);
     await expect(store.withAccount(v7(), (devices) => devices.update(live))).rejects.toThrow();
   });
 

@@ -157,8 +157,10 @@ describe("keys in Postgres", () => {
 
     expect((await register(command)).id).toBe(id);
     await expect(find(query)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
-    await register({ ...command, keyIndex: 2 });
+    const live = await register({ ...command, keyIndex: 2 });
     expect(await find(query)).toMatchObject({ keyIndex: 2 });
+    const again = store.withAccount(accountId, (keys) => keys.insert({ ...live, id: v7(), keyIndex: 3 }));
+    await expect(again).rejects.toMatchObject({ code: "P2002" });
   });
 
   it("reads and changes keys of its account alone", async () => {

@@ -1,0 +1,2 @@
+-- device_one_live has taken its place.
+DROP INDEX CONCURRENTLY "device_account_id_idx";
