@@ -51,8 +51,8 @@ export const SEED_ROWS: readonly SeedRows[] = [
     service: "auth",
     table: "identity",
     by: "subject",
-    columns: "issuer, subject, account_id, email, name, picture, created_at",
-    values: "'https://login.example', subject, account, n || '@example.com', 'A person', '', now()",
+    columns: "issuer, subject, account_id, email, name, created_at",
+    values: "'https://login.example', subject, account, n || '@example.com', 'A person', now()",
   },
   {
     service: "auth",

@@ -215,6 +215,9 @@ describe("creations", () => {
 
   it("once signed keep bytes and sequence number; sealed give addresses, events and the key back", async () => {
     const { creation, owner } = await assigned(2);
+    const ofCreation = { creationId: creation.id };
+    await prisma.deployment.updateMany({ where: ofCreation, data: { traceparent: "t" } });
+    const traced = () => prisma.deployment.count({ where: { ...ofCreation, traceparent: "t" } });
     const signed = someSigned(creation.keyIndex);
     const elsewhere = { ...newDeployment(), accountId: creation.accountIds[0]!, chainName: "flow-other" };
     await accounts().queue(elsewhere, clock.now());
@@ -237,6 +240,7 @@ describe("creations", () => {
     const found = await accounts().find(accountId!, chainName);
     expect(found).toMatchObject({ deployment: { state: "deployed", transactionId: "t1" } });
     expect(found?.account.addresses.map(({ chainType }) => chainType)).toEqual(["cadence", "evm"]);
+    expect(await traced()).toBe(0);
     const store = accounts();
     const both = await Promise.all(creation.accountIds.map((each) => store.find(each, chainName)));
     expect(both.map((each) => each?.account.addresses[0]?.address)).toEqual(created.map(({ address }) => address));

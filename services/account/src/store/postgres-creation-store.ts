@@ -227,7 +227,7 @@ export function postgresCreationStore(postgres: Postgres, options: CreationStore
             ${rows.map((row) => row.address)}::text[]) AS n(account_id, chain_type, address)
           ON CONFLICT (account_id, chain_name, chain_type) DO NOTHING`);
         await tx.execute(sql`
-          UPDATE deployment SET state = 'deployed', last_error = ''
+          UPDATE deployment SET state = 'deployed', last_error = '', traceparent = ''
           WHERE chain_name = ${chainName} AND account_id = ANY(${accountIds}::uuid[])`);
         await tx.execute(sql`UPDATE account SET updated_at = ${now} WHERE id = ANY(${accountIds}::uuid[])`);
         const transaction = transactionToProto(transactionId, chainName, transactionUrl);

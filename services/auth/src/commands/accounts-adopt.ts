@@ -44,7 +44,7 @@ export const accountsAdopt = command({
         return 1;
       }
       await prisma.$transaction([
-        prisma.identity.create({ data: { issuer, subject, accountId, email, name: "", picture: "", createdAt: now } }),
+        prisma.identity.create({ data: { issuer, subject, accountId, email, name: "", createdAt: now } }),
         ...found.map(({ chainName, userKey: { algorithm, publicKey } }) =>
           prisma.signUp.create({
             data: {

@@ -24,11 +24,11 @@ export const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
  * Returns its account, and whether the row is new.
  */
 async function lockIdentity(tx: Queries, { profile, newAccountId, now }: LeaseSignUp) {
-  const { issuer, subject, email, name, picture } = profile;
+  const { issuer, subject, email, name } = profile;
   // An update whose condition fails still locks the row.
   const inserted = await tx.execute(sql`
-    INSERT INTO identity (issuer, subject, account_id, email, name, picture, created_at)
-    VALUES (${issuer}, ${subject}, ${newAccountId}::uuid, ${email}, ${name}, ${picture}, ${now})
+    INSERT INTO identity (issuer, subject, account_id, email, name, created_at)
+    VALUES (${issuer}, ${subject}, ${newAccountId}::uuid, ${email}, ${name}, ${now})
     ON CONFLICT (issuer, subject) DO UPDATE SET email = EXCLUDED.email WHERE false`);
   if (inserted === 1) return { accountId: newAccountId, isNew: true };
   const [known] = await tx.query<{ accountId: string }>(sql`
