@@ -36,11 +36,13 @@ import { startTokens } from "./tokens/start-tokens.ts";
 
 const ABANDONED_SIGN_UPS_MS = 2_000;
 const HOUSEKEEPING_MS = 60_000;
-/** Milliseconds: they wait for the identity provider, the chain and three services. */
+/** Milliseconds: they wait for the identity provider, the chain and three services, or delete many rows. */
 const DEADLINES = {
   "auth.v1.SignUp/SignUp": 25_000,
   "auth.v1.Admin/ResumeSignUp": 25_000,
   "auth.v1.Admin/CancelSignUp": 40_000,
+  "auth.v1.Admin/ErasePerson": 25_000,
+  "auth.v1.Admin/DecideRequest": 25_000,
   "auth.v1.SignIn/RequestTwoFactor": 10_000,
   "auth.v1.SignIn/FinishTwoFactor": 10_000,
 };
@@ -52,6 +54,7 @@ async function start(service: ServiceProcess) {
 
   const { deleteExpired, ...stores } = await openStores(runtime, config.limits);
   const { blockedKeys, hasLeft } = stores.blockedKeys;
+  const blockedNow = (accountId: string) => blockedKeys(accountId, clock.now());
   const { access, challenges, freezes, limits, sessions, signIns, signUps } = stores;
   const { rotate, feed, tokenState, tokens } = await startTokens(runtime, config, stores);
   const { issue, issueEphemeral, issueIdentity, readRefreshToken } = tokens;
@@ -109,10 +112,7 @@ async function start(service: ServiceProcess) {
     .add(ContactsService, contactsHandlers(stores.contacts))
     .add(AdminService, adminHandlers(stores))
     .add(AuthAdminService, authAdminHandlers({ ...administering, twoPersons: config.twoPersons }))
-    .add(
-      TokenStateService,
-      tokenStateHandlers(feed, (accountId) => blockedKeys(accountId, clock.now()), signal),
-    );
+    .add(TokenStateService, tokenStateHandlers(feed, blockedNow, signal));
 
   await runtime.serve(server, tokenState);
 }

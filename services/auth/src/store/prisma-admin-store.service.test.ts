@@ -2,6 +2,7 @@ import { createActionLog } from "@countersign/admin-actions";
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
+import { sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { decideRequest } from "../domain/admin/decide-request.ts";
@@ -257,6 +258,27 @@ describe("erasure", () => {
     await admin().erase(by("ada"), accountId);
     expect(await eventsOf(accountId, "person-erased")).toBe(2);
     expect((await actions()).map(({ outcome }) => outcome)).toEqual(["done", "done"]);
+  });
+});
+
+describe("requests for new devices that nobody approved", () => {
+  it("do not keep a person from being erased, as many as there are", { timeout: 60_000 }, async () => {
+    // Somebody with the login sends hundreds of thousands in a week; these take as long.
+    await postgres.execute(sql`
+      CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.002); RETURN OLD; END'`);
+    await postgres.execute(sql`
+      CREATE TRIGGER slow BEFORE DELETE ON two_factor_sign_in FOR EACH ROW EXECUTE FUNCTION slowly()`);
+    const insert = (count: number, transactionId: string | null) =>
+      postgres.execute(sql`
+        INSERT INTO two_factor_sign_in (id, account_id, chain_name, app_id, app_name, user_key_type, account_key_algorithm,
+          account_key, device_key_algorithm, device_key, device_attributes, token_id, created_at, expires_at, transaction_id)
+        SELECT gen_random_uuid(), ${accountId}::uuid, ${chainName}, 'app', 'App', 'device', 'ES256', 'aa', 'ES256', 'aa',
+          '{}', gen_random_uuid(), ${now}, ${now}, ${transactionId} FROM generate_series(1, ${count}::int)`);
+    await insert(3_000, null);
+    await insert(1, "ab");
+    await admin().erase(by("ada"), accountId);
+    expect(await prisma.twoFactorSignIn.count({ where: { accountId } })).toBe(0);
+    await postgres.execute(sql`DROP TRIGGER slow ON two_factor_sign_in`);
   });
 });
 

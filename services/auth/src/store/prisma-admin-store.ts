@@ -1,6 +1,6 @@
 import { insertAction, type NewAction } from "@countersign/admin-actions";
 import { type Administrator, AppError, type Clock } from "@countersign/core";
-import { queriesIn } from "@countersign/postgres";
+import { deleteInBatches, deletionOf, queriesIn, sql } from "@countersign/postgres";
 import type { AdminStore, OfSignUp } from "../domain/admin/ports.ts";
 import { BY_ADMINISTRATOR } from "../domain/freeze/holds.ts";
 import { lockAccess } from "./begin-sessions.ts";
@@ -38,7 +38,10 @@ async function lockIdentity(tx: Tx, accountId: string): Promise<void> {
 
 const byAdministrator = (now: Date) => ({ cause: "administrator" as const, now, requestId: "" });
 
-/** Deletes what auth has about a person; what stays has the account's id, keys and times. */
+/**
+ * Deletes what auth has about a person, but for what `forgetRequests` deletes; what stays has the account's
+ * id, keys and times.
+ */
 async function erasePerson(tx: Tx, accountId: string, now: Date): Promise<number> {
   const where = { accountId };
   await lockAccess(queriesIn(tx), accountId);
@@ -49,7 +52,7 @@ async function erasePerson(tx: Tx, accountId: string, now: Date): Promise<number
   await tx.accountApp.createMany({ data: known, skipDuplicates: true });
   const apps = (await tx.accountApp.findMany({ where })).map(({ appId }) => appId);
   await tx.formerSession.deleteMany({ where });
-  await tx.twoFactorSignIn.deleteMany({ where });
+  await tx.twoFactorSignIn.deleteMany({ where: { accountId, transactionId: { not: null } } });
   await tx.passkeyCounter.deleteMany({ where });
   await tx.signUp.deleteMany({ where });
   await tx.identity.deleteMany({ where });
@@ -58,6 +61,18 @@ async function erasePerson(tx: Tx, accountId: string, now: Date): Promise<number
   const ended = await endAllSessions(tx, accountId, { ...byAdministrator(now), leaves: true });
   await tx.session.deleteMany({ where });
   return ended;
+}
+
+/**
+ * Deletes the requests of an erased account that nobody approved, in batches: somebody with the login can
+ * leave more than a transaction has time for. It gets no others. Those that a crash leaves end in a week.
+ */
+async function forgetRequests(prisma: PrismaClient, accountId: string): Promise<void> {
+  const own = sql`account_id = ${accountId}::uuid ORDER BY account_id`;
+  const deletion = deletionOf(queriesIn(prisma), "two_factor_sign_in", own);
+  while (await deleteInBatches([deletion]));
+  // Also those that another transaction had locked.
+  await prisma.twoFactorSignIn.deleteMany({ where: { accountId } });
 }
 
 /** Commits what administrators do with its record, in Postgres. */
@@ -150,10 +165,10 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
       });
     },
 
-    cancelSignUp: (by, of, leaseUntil) => {
+    async cancelSignUp(by, of, leaseUntil) {
       const { accountId, chainName } = of;
       const action = { command: "sign-ups cancel", accountId, arguments: { chainName }, outcome: "done" };
-      return commit(by, action, async (tx, _id, now) => {
+      const cancelled = await commit(by, action, async (tx, _id, now) => {
         await lockIdentity(tx, accountId);
         const { leaseUntil: leased } = await findCancellable(tx, of);
         if (leased.getTime() !== leaseUntil.getTime())
@@ -163,10 +178,13 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
         await erasePerson(tx, accountId, now);
         return { details: ["cancelled; the person may sign up again"] };
       });
+      await forgetRequests(prisma, accountId);
+      return cancelled;
     },
 
-    erase: (by, accountId, requestId) =>
-      commit(by, { command: "person erase", accountId, ...decided(requestId) }, async (tx, _id, now) => {
+    async erase(by, accountId, requestId) {
+      const action = { command: "person erase", accountId, ...decided(requestId) };
+      const erased = await commit(by, action, async (tx, _id, now) => {
         await requireAccount(tx, accountId);
         await lockIdentity(tx, accountId);
         // Not one that its chain refused: where the account is on another chain, nobody can cancel it.
@@ -176,7 +194,10 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
         if (open > 0) throw new AppError("SignUpOnChain", { detail: "A sign-up is under way: resume or cancel it" });
         const ended = await erasePerson(tx, accountId, now);
         return { details: [`erased here, ${ended} sessions ended; the other services follow by an event`] };
-      }),
+      });
+      await forgetRequests(prisma, accountId);
+      return erased;
+    },
   };
 }
 

@@ -157,13 +157,14 @@ describe("sign-ins of new devices", () => {
     expect(await store().replayOf({ id: uuidv4(), fingerprint: "f1" })).toBeUndefined();
   });
 
-  it("do not begin once the account has left, as by an erasure that commits meanwhile", async () => {
+  it("neither begin nor enroll once the account has left, as by an erasure that commits meanwhile", async () => {
     expect(await waitsForAccount(accountId, () => store().begin(signInOf(), undefined))).toBe(true);
     await prismaAccessStore(prisma).leave({ accountId, leftAt: now, requestId: "" });
     const idempotency = { id: uuidv4(), fingerprint: "f1" };
     await expect(store().begin(signInOf(), idempotency)).rejects.toMatchObject({ reason: "AccountLeft" });
     expect(await prisma.twoFactorSignIn.count({ where: { accountId } })).toBe(1);
     expect(await store().replayOf(idempotency)).toBeUndefined();
+    expect(await store().mayEnroll(accountId, [generateKeyPair().publicKey])).toBe("blocked");
   });
 
   it("of two bodies at once under one Idempotency-Key one begins", async () => {

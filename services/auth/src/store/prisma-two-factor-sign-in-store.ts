@@ -60,7 +60,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
     async mayEnroll(accountId, keys) {
       if (await isFrozen(prisma, accountId)) return "frozen";
       const blocked = await prisma.blockedKey.findFirst({ where: { accountId, OR: [...keys] } });
-      return blocked ? "blocked" : "yes";
+      return blocked || (await hasLeft(prisma, accountId)) ? "blocked" : "yes";
     },
 
     async devicesWith(accountId, { accountKey, deviceKey }, exceptId) {

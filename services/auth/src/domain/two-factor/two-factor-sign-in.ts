@@ -45,7 +45,10 @@ export interface TwoFactorSignInStore {
    */
   begin(signIn: TwoFactorSignIn, idempotency: Idempotency | undefined): Promise<BegunTwoFactor>;
   find(accountId: string, id: string): Promise<TwoFactorSignIn | undefined>;
-  /** Returns whether a device with these keys may be enrolled, as the database has it now. */
+  /**
+   * Returns whether a device with these keys may be enrolled, as the database has it now. blocked: one of
+   * them is, or the account has left.
+   */
   mayEnroll(accountId: string, keys: readonly PublicKey[]): Promise<"yes" | "frozen" | "blocked">;
   /** Returns the account's devices, except a request's, that have one of these keys, on any chain. */
   devicesWith(accountId: string, keys: KeysOfDevice, exceptId?: string): Promise<KeysOfDevice[]>;
