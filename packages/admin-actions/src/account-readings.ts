@@ -34,8 +34,8 @@ export interface AccountReadings {
 
 const MAX_FOUND = 20;
 const MAX_ROWS = 50;
-/** More rows than this of one table about one account would not be a person's. */
-const MAX_EXPORTED = 100_000;
+/** Rows that are read at once: somebody with the login can leave hundreds of thousands about an account. */
+const EXPORT_PAGE = 10_000;
 
 type Values = Record<string, unknown>;
 
@@ -87,6 +87,23 @@ const rowsOf = (
   values: [accountId, limit],
 });
 
+/**
+ * A page of all rows, by the primary key from its end: ids begin with their time, and old rows are deleted
+ * meanwhile.
+ */
+const pageOf = ({ name, column = "account_id" }: AccountTable, key: string, accountId: string, at: number) => ({
+  name: `page of ${name}`,
+  text: `SELECT * FROM "${name}" WHERE "${column}" = $1::uuid ORDER BY ${key} LIMIT ${EXPORT_PAGE} OFFSET $2::int`,
+  values: [accountId, at],
+});
+
+const primaryKeyOf = ({ name }: AccountTable): Statement => ({
+  name: `key of ${name}`,
+  text: `SELECT string_agg(quote_ident(attname) || ' DESC', ', ' ORDER BY attnum) AS key FROM pg_index JOIN pg_attribute
+    ON attrelid = indrelid AND attnum = ANY (indkey) WHERE indrelid = '"${name}"'::regclass AND indisprimary`,
+  values: [],
+});
+
 /** Returns what makes a statement that finds accounts: it selects `account_id`. */
 type Finder = (term: Term) => Statement | undefined;
 
@@ -104,8 +121,8 @@ export function accountReadings(
   computed: Readonly<Record<string, (accountId: string, limit: number) => Promise<object[]>>> = {},
   overviews: Readonly<Record<string, Newest>> = {},
 ): AccountReadings {
-  async function read(table: AccountTable, accountId: string, limit: number): Promise<Values[]> {
-    const rows = await queries.query<Values>(rowsOf(table, accountId, limit));
+  async function read(table: AccountTable, statement: Statement): Promise<Values[]> {
+    const rows = await queries.query<Values>(statement);
     return rows.map((row) => withoutMembers(row, table.without ?? []));
   }
   return {
@@ -118,7 +135,8 @@ export function accountReadings(
 
     async describe(accountId) {
       const found: Table[] = [];
-      for (const table of tables) found.push(toTable(table.name, await read(table, accountId, MAX_ROWS + 1)));
+      for (const table of tables)
+        found.push(toTable(table.name, await read(table, rowsOf(table, accountId, MAX_ROWS + 1))));
       for (const [name, rows] of Object.entries(computed))
         found.push(toTable(name, (await rows(accountId, MAX_ROWS + 1)) as Values[]));
       return found.filter(({ rows }) => rows.length > 0);
@@ -133,14 +151,18 @@ export function accountReadings(
 
     async *exportRows(accountId) {
       for (const table of tables.filter(({ isNotExported }) => !isNotExported)) {
-        const rows = await read(table, accountId, MAX_EXPORTED + 1);
-        if (rows.length > MAX_EXPORTED)
-          throw new Error(`${table.name} has more than ${MAX_EXPORTED} rows of an account`);
-        for (const row of rows)
-          yield {
-            table: table.name,
-            rowJson: JSON.stringify(withoutMembers(row, table.withoutInExport ?? []), forJson),
-          };
+        const [primary] = await queries.query<{ key: string }>(primaryKeyOf(table));
+        let rows: Values[];
+        let at = 0;
+        do {
+          rows = await read(table, pageOf(table, primary!.key, accountId, at));
+          for (const row of rows)
+            yield {
+              table: table.name,
+              rowJson: JSON.stringify(withoutMembers(row, table.withoutInExport ?? []), forJson),
+            };
+          at += rows.length;
+        } while (rows.length === EXPORT_PAGE);
       }
     },
   };

@@ -358,6 +358,17 @@ describe("the tables that administrators see", () => {
     );
   });
 
+  it("are exported whole, as many rows as there are", { timeout: 60_000 }, async () => {
+    // Somebody with the login leaves more in three days.
+    await postgres.execute(sql`
+      INSERT INTO blocked_key (account_id, algorithm, public_key)
+      SELECT ${accountId}::uuid, 'ES256', i::text FROM generate_series(1, 100001) AS i`);
+    const keys = new Set<string>();
+    for await (const { table, rowJson } of authReadings(postgres).exportRows(accountId))
+      if (table === "blocked_key") keys.add(JSON.parse(rowJson).public_key);
+    expect(keys.size).toBe(100_001);
+  });
+
   it("find a person by e-mail in any case, by identity and by each id", async () => {
     const { find } = authReadings(postgres);
     const other = uuidv4();
