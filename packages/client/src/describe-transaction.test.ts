@@ -77,6 +77,13 @@ describe("the description of a transaction", () => {
     expect([other.paidBy, other.text.endsWith(`0x${"aa".repeat(8)} pays.`)]).toEqual(["other", true]);
   });
 
+  it("shows no argument that changes the order in which the rest is shown, or that cannot be seen", () => {
+    const note = encodeCadence({ type: "String", value: "\u202ea\u200bb ä\u{e0041}" });
+    const { text, arguments: shown } = describeTransaction(payload({ arguments: [note] }), network);
+    expect(text).toContain('String: "\\u202ea\\u200bb ä\\udb40\\udc41".');
+    expect(shown[0]?.value).toBe("\u202ea\u200bb ä\u{e0041}");
+  });
+
   it("gives no argument the name that a comment, a text or a second declaration claims", () => {
     expect(namesOf("transaction(a: Int, b: Int) {}")).toEqual(["a", "b"]);
     expect(namesOf("// transaction(x: Int, y: Int)\ntransaction(a: {String: Int}, b: [Int]) {}")).toEqual(["a", "b"]);

@@ -135,10 +135,24 @@ function parameterNames(script: string): string[] {
   return list === "" ? [] : parameters.map((parameter) => parameter.split(":")[0]!.trim().split(/\s+/).pop() ?? "");
 }
 
+/** Characters that cannot be seen, or that change the order in which a text is shown. */
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+/** Returns JSON with the escapes of these characters: an argument may be somebody else's text. */
+const visible = (json: string): string =>
+  json.replace(HIDDEN, (hidden) =>
+    hidden
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+
 function textOf(description: Omit<TransactionDescription, "text">): string {
   const { template, chainName, authorizers, payer, paidBy } = description;
   const does = template ? SENTENCES[template] : "Runs a script of the app, which may do anything its text says.";
-  const list = description.arguments.map(({ name, type, value }) => `${name || type}: ${JSON.stringify(value)}`);
+  const list = description.arguments.map(({ name, type, value }) =>
+    visible(`${name || type}: ${JSON.stringify(value)}`),
+  );
   const pays = {
     paymaster: "The service pays the fees",
     account: "Your account pays the fees",
