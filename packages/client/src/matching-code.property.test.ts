@@ -76,7 +76,7 @@ describe("the matching code", () => {
   it("without a random source is an error, not a code that can be guessed", () => {
     vi.stubGlobal("crypto", undefined);
     try {
-      expect(() => matchingCode(own)).toThrow("getRandomValues");
+      expect(() => matchingCode(own)).toThrow("give the client `randomBytes`");
       expect(matchingCode(own, () => new Uint8Array(4))).toMatch(/^0000-/);
     } finally {
       vi.unstubAllGlobals();

@@ -1,6 +1,5 @@
 import { canonicalPublicKey, type PublicKey } from "@countersign/keys";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { randomBytes } from "@noble/hashes/utils.js";
 
 /** Crockford's base32: without I, L, O and U, which are easily misread. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -10,6 +9,13 @@ const DOMAIN = "countersign-matching-code-v3";
 
 /** Returns so many bytes that nobody can guess. */
 export type RandomBytes = (length: number) => Uint8Array;
+
+const platformBytes: RandomBytes = (length) => {
+  if (globalThis.crypto?.getRandomValues) return globalThis.crypto.getRandomValues(new Uint8Array(length));
+  throw new Error(
+    "no crypto.getRandomValues here: give the client `randomBytes`, such as expo-crypto's getRandomBytes",
+  );
+};
 
 /** The keys of a new device. */
 export interface MatchingCodeInput {
@@ -27,7 +33,7 @@ export interface MatchingCodeInput {
  * `random` an Error where the platform has no `crypto.getRandomValues`.
  * @example matchingCode({ accountKey: deviceKey, deviceKey }).length; // => 9
  */
-export function matchingCode(keys: MatchingCodeInput, random: RandomBytes = randomBytes): string {
+export function matchingCode(keys: MatchingCodeInput, random: RandomBytes = platformBytes): string {
   const drawn = characters(random(HALF));
   return `${drawn}-${secondHalf(drawn, keys)}`;
 }
