@@ -37,8 +37,9 @@ public actor ClientSession {
     private let store: any CredentialStore
     private let key: any DeviceKey
     private let provesRefreshes: Bool
-    /// A pair that the store failed to save: newer than what is there.
-    private var unsaved: Credentials?
+    /// A pair that the store has not saved, or failed to: newer than what is there.
+    private var unsaved: Credentials??
+    private var changes = 0
     private var refreshing: (of: String, next: Task<Credentials, any Error>)?
 
     init(baseURL: String, store: any CredentialStore, key: any DeviceKey, provesRefreshes: Bool) {
@@ -61,16 +62,21 @@ public actor ClientSession {
 
     private func load() async throws -> Credentials? {
         if let unsaved { return unsaved }
-        guard let stored = try await store.load() else { return nil }
+        let asked = changes
+        let loaded = try await store.load()
+        // An answer to an older question: a session was opened or left meanwhile.
+        guard asked == changes else { return try await load() }
+        guard let stored = loaded else { return nil }
         // Tokens of another key are none: a backup brings them to a phone that has a key of its own.
         let owner = (claims(of: stored)["account_key"] as? [String: Any])?["key"] as? String
         return owner == nil || owner == key.publicKey.publicKey ? stored : nil
     }
 
     func keep(_ credentials: Credentials?) async throws {
-        unsaved = credentials
+        changes += 1
+        unsaved = .some(credentials)
         try await store.save(credentials)
-        if unsaved?.refreshToken == credentials?.refreshToken { unsaved = nil }
+        if unsaved??.refreshToken == credentials?.refreshToken { unsaved = .none }
     }
 
     /// Does a call with the session's token, and once more where that has expired.
@@ -137,7 +143,7 @@ public actor ClientSession {
     }
 
     /// Ends the session where it is the one with this id; returns whether it was.
-    func end(sessionId: String) async throws -> Bool {
+    func end(sessionId: String?) async throws -> Bool {
         guard let used = try await load(), claim("sid", of: used) == sessionId else { return false }
         try await keep(nil)
         return true

@@ -123,10 +123,7 @@ public final class CountersignClient: Sendable {
             try await call { try await AuthAPI.signOut(apiConfiguration: $0) }
         } catch let problem as ProblemError where problem.status == 401 {}
         // Not a session that was opened meanwhile.
-        guard let current = try await session.credentials, claim("sid", of: current) == claim("sid", of: used) else {
-            return
-        }
-        try await session.keep(nil)
+        _ = try await session.end(sessionId: claim("sid", of: used))
     }
 
     /// The account of the session.

@@ -100,6 +100,26 @@ private actor LockableCredentials: CredentialStore {
     }
 }
 
+/// A store whose answer comes late.
+private actor SlowCredentials: CredentialStore {
+    private(set) var kept: Credentials?
+    private var meanwhile: (@Sendable () async throws -> Void)?
+
+    init(_ credentials: Credentials) { kept = credentials }
+
+    /// Does something between the next question and its answer.
+    func duringNextLoad(_ work: @escaping @Sendable () async throws -> Void) { meanwhile = work }
+
+    func load() async throws -> Credentials? {
+        let (answer, work) = (kept, meanwhile)
+        meanwhile = nil
+        try await work?()
+        return answer
+    }
+
+    func save(_ credentials: Credentials?) { kept = credentials }
+}
+
 private actor Log {
     private(set) var entries: [String] = []
 
@@ -120,6 +140,25 @@ final class ServiceTests: XCTestCase {
             let kept = await store.load()
             XCTAssertEqual(kept?.refreshToken, other?.refreshToken)
         }
+    }
+
+    func testAnEndedSessionTakesNoneWithItThatWasOpenedMeanwhile() async throws {
+        let store = SlowCredentials(first)
+        let client = try CountersignClient(
+            baseURL: "http://gateway.test", deviceKey: SoftwareKey(), credentials: store)
+        let next = Credentials(accessToken: "another", refreshToken: "another's")
+        do {
+            try await client.call { _ in
+                // A sign-in ends the device's session before; its own answer comes while the store is asked.
+                await store.duringNextLoad { try await client.session.keep(next) }
+                throw ProblemError.sessionEnded
+            }
+            XCTFail("it was done")
+        } catch let problem as ProblemError {
+            XCTAssertTrue(problem.isSessionOver)
+        }
+        let kept = await store.kept
+        XCTAssertEqual(kept?.refreshToken, next.refreshToken)
     }
 
     func testAStoredSessionOfAnotherKeyAsOfAnotherPhonesBackupIsNone() async throws {
