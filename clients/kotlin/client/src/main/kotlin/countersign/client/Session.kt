@@ -65,7 +65,8 @@ class Session internal constructor(
     internal val plain: OkHttpClient = http.newBuilder().addInterceptor(::repeatReads).build()
 
     /** Sends with the session's token. */
-    internal val http: OkHttpClient = http.newBuilder().addInterceptor(::withAccess).addInterceptor(::repeatReads).build()
+    internal val http: OkHttpClient =
+        http.newBuilder().addInterceptor(::asIo).addInterceptor(::withAccess).addInterceptor(::repeatReads).build()
 
     /** A pair that the store failed to save: newer than what is there. */
     @Volatile private var unsaved: Credentials? = null
@@ -164,6 +165,13 @@ private fun authorized(request: Request, accessToken: String): Request =
 
 /** Returns whether nothing is known of what became of a request. */
 internal fun isLost(error: IOException): Boolean = error !is ProblemException || error.status in LOST
+
+/** Another exception, as of the store, is thrown by OkHttp on its own thread too, which ends an Android app. */
+private fun asIo(chain: Interceptor.Chain): Response = try {
+    chain.proceed(chain.request())
+} catch (error: Exception) {
+    throw error as? IOException ?: IOException(error.toString(), error)
+}
 
 /** Makes errors of answers, and sends a read again where its answer was lost. Nothing else is sent twice. */
 private fun repeatReads(chain: Interceptor.Chain): Response {

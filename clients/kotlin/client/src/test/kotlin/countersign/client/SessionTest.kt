@@ -15,8 +15,11 @@ import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertNotEquals
 import org.junit.jupiter.api.Assertions.assertThrows
 import org.junit.jupiter.api.Test
+import java.io.IOException
 import java.net.InetSocketAddress
+import java.security.GeneralSecurityException
 import java.util.Base64
+import java.util.concurrent.CopyOnWriteArrayList
 
 /** Exchanges any refresh token for the next one, and notes it. */
 private class FakeService {
@@ -89,6 +92,27 @@ class SessionTest {
         service.close()
         assertEquals(listOf("refresh-1", "refresh-2"), service.refreshed)
         assertEquals("refresh-3", store.kept?.refreshToken)
+    }
+
+    @Test
+    fun `a store that cannot be read fails the call, and no thread of OkHttp, which would end an Android app`() {
+        val service = FakeService()
+        val uncaught = CopyOnWriteArrayList<Throwable>()
+        val handler = Thread.getDefaultUncaughtExceptionHandler()
+        Thread.setDefaultUncaughtExceptionHandler { _, error -> uncaught += error }
+        var isLocked = false
+        val store = object : CredentialStore {
+            override fun load() = if (isLocked) throw GeneralSecurityException("locked") else null
+
+            override fun save(credentials: Credentials?) = Unit
+        }
+        val client = runBlocking { CountersignClient(service.url, MemoryKeyStore().create(), store) }
+        isLocked = true
+        val error = assertThrows(IOException::class.java) { runBlocking { client.account.listNetworks() } }
+        service.close()
+        Thread.setDefaultUncaughtExceptionHandler(handler)
+        assertEquals(emptyList<Throwable>(), uncaught)
+        assertEquals(1, generateSequence<Throwable>(error) { it.cause }.count { it is GeneralSecurityException })
     }
 
     @Test
