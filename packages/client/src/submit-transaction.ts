@@ -5,6 +5,7 @@ import {
   type TransactionResult,
   transactionId,
 } from "@countersign/flow";
+import { isAnswerLost } from "./retry.ts";
 import { sleep } from "./sleep.ts";
 import type { Turn } from "./transaction-queue.ts";
 import { twinIds } from "./transaction-twins.ts";
@@ -90,16 +91,16 @@ async function submitAndWait(
 }
 
 /**
- * Submits, and repeats the same bytes where no answer comes: they run once, but signed again they might run
- * twice.
+ * Submits, and repeats the same bytes where the answer is lost: they run once, but signed again they might
+ * run twice. With 500 nodes refuse.
  */
 async function submit(access: AccessApi, transaction: FlowTransaction, signal: AbortSignal): Promise<string> {
   for (;;) {
     try {
       return await access.submit(transaction, signal);
     } catch (error) {
-      const unanswered = error instanceof AccessApiError && error.status === 0;
-      if (!unanswered || signal.aborted) throw error;
+      const isLost = error instanceof AccessApiError && error.status !== 500 && isAnswerLost(error);
+      if (!isLost || signal.aborted) throw error;
     }
     await sleep(SUBMIT_AGAIN_MS, signal);
   }

@@ -20,6 +20,8 @@ public struct AccessNodeError: Error {
 }
 
 private let poll: UInt64 = 500_000_000
+/// Answers of a load balancer, for example: the node may have what was submitted.
+private let lost = [0, 429, 502, 503, 504]
 private let sealSeconds: TimeInterval = 60
 
 extension CountersignClient {
@@ -140,7 +142,7 @@ private struct AccessNode {
             } catch let error as AccessNodeError {
                 // The node has it already, from the call whose answer was lost.
                 if error.status != 0, (try? await call("/v1/transactions/\(id)")) != nil { return }
-                guard error.status == 0, Date() < deadline else { throw error }
+                guard lost.contains(error.status), Date() < deadline else { throw error }
             }
             try await Task.sleep(nanoseconds: poll)
         }

@@ -29,6 +29,9 @@ class AccessNodeException(val status: Int, message: String) : IOException("the a
 private const val POLL_MS = 500L
 private const val SEAL_MS = 60_000L
 
+/** Answers of a load balancer, for example: the node may have what was submitted. */
+private val LOST = setOf(429, 502, 503, 504)
+
 /**
  * Builds a transaction of the account, has it signed by device, server and paymaster, submits it and waits
  * for the seal. Those of one client are sent one after another. `onSigned` gets the id before anything is
@@ -110,10 +113,11 @@ private class AccessNode(private val baseUrl: String) {
             } catch (error: AccessNodeException) {
                 // The node has it already, from the call whose answer was lost.
                 if (error.status == 409 || isKnown(transactionId(transaction))) return@inTime
-                throw error
+                if (error.status !in LOST) throw error
             } catch (_: IOException) {
-                delay(POLL_MS)
+                // No answer.
             }
+            delay(POLL_MS)
         }
     }
 

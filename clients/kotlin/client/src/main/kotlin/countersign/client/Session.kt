@@ -166,7 +166,7 @@ private fun authorized(request: Request, accessToken: String): Request =
 /** Returns whether nothing is known of what became of a request. */
 internal fun isLost(error: IOException): Boolean = error !is ProblemException || error.status in LOST
 
-/** Another exception, as of the store, is thrown by OkHttp on its own thread too, which ends an Android app. */
+/** OkHttp throws other exceptions, as of the store, on its own thread too, which ends an Android app. */
 private fun asIo(chain: Interceptor.Chain): Response = try {
     chain.proceed(chain.request())
 } catch (error: Exception) {

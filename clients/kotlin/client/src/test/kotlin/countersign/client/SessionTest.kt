@@ -159,6 +159,40 @@ class SessionTest {
     }
 
     @Test
+    fun `the same bytes are submitted again where a load balancer has answered in the node's place`() = runBlocking {
+        val key = MemoryKeyStore().create()
+        val submitted = mutableListOf<String>()
+        val address = """"address":"0x01cf0e2f2f715450","profileImageUrl":"","domainName":"","chainName":"flow""""
+        val signature = """{"signature":{"addr":"0x01","keyId":0,"signature":"aa"}}"""
+        val answers = mapOf(
+            "/account/v1/me" to """{"account":{"id":"019a0000-0000-7000-8000-000000000001","addresses":[
+                {$address,"chainId":1,"chainType":"cadence"}],"parent":[],"createdAt":"2026-11-23T12:00:00.000Z"}}""",
+            "/v1/blocks" to """[{"header":{"id":"${"ab".repeat(32)}"}}]""",
+            "/v1/accounts/" to """{"keys":[{"index":"1","public_key":"0x${key.publicKey}","sequence_number":"7"}]}""",
+            "/sign/v1/cadence/" to signature,
+            "/v1/transaction_results/" to """{"status":"Sealed","status_code":0,"error_message":""}""",
+        )
+        val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0)
+        for ((path, text) in answers) server.createContext(path) { exchange ->
+            exchange.responseHeaders.add("Content-Type", "application/json")
+            exchange.sendResponseHeaders(200, text.toByteArray().size.toLong())
+            exchange.responseBody.use { it.write(text.toByteArray()) }
+        }
+        server.createContext("/v1/transactions") { exchange ->
+            if (exchange.requestMethod == "POST") submitted += exchange.requestBody.reader().readText()
+            val status = if (exchange.requestMethod == "GET") 404 else if (submitted.size == 1) 503 else 201
+            exchange.sendResponseHeaders(status, -1)
+        }
+        server.start()
+        val url = "http://127.0.0.1:${server.address.port}"
+        val network = Network("flow", "cadence", 1, url, "0x01", "")
+        val id = runCatching { CountersignClient(url, key).sendTransaction(network, "transaction {}") }
+        server.stop(0)
+        assertEquals(64, id.getOrThrow().length)
+        assertEquals(listOf(submitted.first(), submitted.first()), submitted)
+    }
+
+    @Test
     fun `a page in the place of an answer is a problem`() = runBlocking {
         val service = FakeService()
         val client = CountersignClient(service.url, MemoryKeyStore().create(), NotingStore())
