@@ -59,6 +59,20 @@ describe("hostile messages", () => {
     ["empty extension data", envelope([[...signature, Uint8Array.of()]])],
     ["five fields in a signature", envelope([[...signature, Uint8Array.of(1), Uint8Array.of(1)]])],
     [
+      "a quarter of a million arguments",
+      tampered(
+        1,
+        Array.from({ length: 250_000 }, () => Uint8Array.of(0x31)),
+      ),
+    ],
+    [
+      "a thousand authorizers",
+      tampered(
+        8,
+        Array.from({ length: 1000 }, (_, i) => hexToBytes(String(i).padStart(16, "0"))),
+      ),
+    ],
+    [
       "an envelope of an envelope",
       Uint8Array.from([...TRANSACTION_TAG, ...encodeRlp([[decodeRlp(payload.subarray(32)), []], []])]),
     ],
@@ -78,6 +92,12 @@ describe("RLP", () => {
         expect(decodeRlp(encodeRlp(item))).toEqual(item);
       }),
     );
+  });
+
+  it("decodes a thousand items and no more: each costs far more than its byte", () => {
+    const list = (length: number) => encodeRlp(Array.from({ length }, () => Uint8Array.of(1)));
+    expect(decodeRlp(list(999))).toHaveLength(999);
+    expect(() => decodeRlp(list(1000))).toThrow(RlpError);
   });
 
   it("every value that decodes encodes to the same bytes", () => {

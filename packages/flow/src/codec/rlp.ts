@@ -20,6 +20,11 @@ export class RlpError extends Error {
 
 /** Lists nest this deep at most: an envelope's signature lies at depth four. */
 const MAX_DEPTH = 8;
+/**
+ * Each item costs as much as hundreds of bytes. A transaction has some twenty, besides its arguments, and
+ * five for each signature.
+ */
+const MAX_ITEMS = 1_000;
 
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
@@ -127,24 +132,27 @@ function extentAt(bytes: Uint8Array, offset: number, limit: number): Extent {
   return { list, start, end };
 }
 
-function decodeAt(bytes: Uint8Array, extent: Extent, depth: number): RlpItem {
-  if (!extent.list) return bytes.subarray(extent.start, extent.end);
-  if (depth >= MAX_DEPTH) throw new RlpError("lists nest too deep");
-  const items: RlpItem[] = [];
-  for (let offset = extent.start; offset < extent.end; ) {
-    const child = extentAt(bytes, offset, extent.end);
-    items.push(decodeAt(bytes, child, depth + 1));
-    offset = child.end;
-  }
-  return items;
-}
-
 /**
- * Decodes exactly one canonical item; bytes after it, or a non-canonical encoding, throw RlpError.
+ * Decodes exactly one canonical item; bytes after it, a non-canonical encoding, or more than a thousand items
+ * in all, throw RlpError.
  * @example decodeRlp(Uint8Array.of(0xc1, 1)).length; // => 1
  */
 export function decodeRlp(bytes: Uint8Array): RlpItem {
+  let left = MAX_ITEMS;
+  const decode = ({ list, start, end }: Extent, depth: number): RlpItem => {
+    left -= 1;
+    if (left < 0) throw new RlpError("too many items");
+    if (!list) return bytes.subarray(start, end);
+    if (depth >= MAX_DEPTH) throw new RlpError("lists nest too deep");
+    const items: RlpItem[] = [];
+    for (let offset = start; offset < end; ) {
+      const child = extentAt(bytes, offset, end);
+      items.push(decode(child, depth + 1));
+      offset = child.end;
+    }
+    return items;
+  };
   const extent = extentAt(bytes, 0, bytes.length);
   if (extent.end !== bytes.length) throw new RlpError("bytes after the item");
-  return decodeAt(bytes, extent, 0);
+  return decode(extent, 0);
 }
