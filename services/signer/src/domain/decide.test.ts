@@ -86,6 +86,18 @@ describe("a decision", () => {
     expect(records).toEqual([]);
   });
 
+  it("of a request that was under way for too long is none: voiding may have looked for it already", async () => {
+    const slow = new FixedClock();
+    const after = (ms: number) =>
+      deciding({ clock: slow })("transaction", message, requester, async () => {
+        slow.advance(ms);
+        return permission;
+      });
+    await after(3_000);
+    await expect(after(3_001)).rejects.toMatchObject({ reason: "DeadlineExceeded" });
+    expect(records).toHaveLength(1);
+  });
+
   it("about no message names it by its hash alone", async () => {
     const nothing = Buffer.from("nothing");
     await expect(deciding()("paymaster", nothing, requester, async () => permission)).rejects.toMatchObject({

@@ -48,6 +48,13 @@ const RECORDED_REASONS = [
   "MessageRenewed",
 ] as const;
 
+/**
+ * Nothing is signed whose rules and effects took longer: the account service looks for the effects of
+ * requests that began before a freeze until then (ALL_SIGNERS_INFORMED_MS). Requests of a stream have no
+ * deadline.
+ */
+const MAX_DECISION_MS = 3_000;
+
 /** The key that signs a permitted request, and the request's reservation of budgets. */
 export interface Permission {
   readonly key: KeyReference;
@@ -169,6 +176,8 @@ export function createDecide(options: DecideOptions) {
         scriptHash = scriptHashOf(content);
         checkSwitch(operation, policy);
         permission = await permit(content, { policy, scriptHash });
+        const decisionMs = clock.now().getTime() - entry.time.getTime();
+        if (decisionMs > MAX_DECISION_MS) throw new AppError("DeadlineExceeded");
         signature = await vault.sign(permission.key, message);
       } catch (error) {
         if (isAppError(error, ...RECORDED_REASONS)) {
