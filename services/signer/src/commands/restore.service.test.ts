@@ -79,7 +79,10 @@ describe("the signer finds again", () => {
     expect(await postgresBindingStore(postgres).find(thief.accountId)).toEqual([]);
     const { found } = await run([line], [thief, signedUp]);
     expect(found).toMatchObject([{ accountId, address, serverKeyIndex: 0, serverKeyVersion: 1 }]);
-    expect(await postgresBindingStore(postgres).find(accountId)).toMatchObject([{ address, serverKeyVersion: 1 }]);
+    // As old as it may be: a young account changes its recovery key without a time lock.
+    const boundAt = new Date("2026-11-20T08:59:00Z");
+    const binding = { address, serverKeyVersion: 1, boundAt };
+    expect(await postgresBindingStore(postgres).find(accountId)).toMatchObject([binding]);
     expect(await prisma.signedCreation.count({ where: { accountId } })).toBe(1);
     expect(await prisma.addedKey.findFirst({ where: { accountId } })).toMatchObject({ source: "creation" });
     // Again, without any file but the chain's: the binding is the account's by now.

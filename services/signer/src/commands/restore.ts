@@ -89,7 +89,7 @@ export const restore = command({
           const { address, chainName, userKey } = line;
           const bound = (await boundAt(postgres, chainName, address)).map(({ accountId }) => accountId);
           const account = await findAccount(vault, line, [...bound, ...candidates(line)]);
-          if (account && (await restoreBinding(postgres, account, now))) found.push(account);
+          if (account && (await restoreBinding(postgres, account, { now, since: stated.since }))) found.push(account);
           else
             print(`UNKNOWN  0x${address} on ${chainName} is no account that is known; user key ${userKey.publicKey}`);
         }

@@ -121,7 +121,8 @@ export function postgresBindingStore(postgres: Postgres, reads = postgres): Post
       WITH wanted AS MATERIALIZED (
         SELECT DISTINCT ON (account_id, chain_name) *
         FROM unnest(${column("accountId")}::uuid[], ${column("chainName")}::text[], ${column("address")}::text[],
-          ${column("serverKeyIndex")}::int[], ${column("serverKeyVersion")}::int[], ${column("now")}::timestamptz[],
+          ${column("serverKeyIndex")}::int[], ${column("serverKeyVersion")}::int[],
+          ${bindings.map(({ boundAt, now }) => boundAt ?? now)}::timestamptz[],
           ${events.map(({ id }) => id)}::uuid[], ${events.map(({ subject }) => subject)}::text[],
           ${events.map(({ payload }) => payload)}::bytea[])
           AS n(account_id, chain_name, address, server_key_index, server_key_version, created_at, id, subject, payload)

@@ -8,12 +8,16 @@ import { prismaRecoveryKeys, xOf } from "./prisma-key-history.ts";
 
 type Changed = Extract<ChainLine, { kind: "keys" }> & { accountId: string };
 
-/** Records an account that is on chain as created and bound; false where another account has its address. */
-export async function restoreBinding(postgres: Postgres, found: Found, now: Date) {
+/**
+ * Records an account that is on chain as created and bound; false where another account has its address. It
+ * counts as bound when the database went back, which is earlier than it was: a young account changes its
+ * recovery key without a time lock.
+ */
+export async function restoreBinding(postgres: Postgres, found: Found, { now, since }: { now: Date; since: Date }) {
   const { accountId, chainName, address, serverKeyIndex, serverKeyVersion, userKey } = found;
   const accounts = [{ accountId, userKey }];
   await postgresSignedCreations(postgres).record({ chainName, serverKeyVersion, accounts }, now);
-  const binding = { accountId, chainName, address, serverKeyIndex, serverKeyVersion };
+  const binding = { accountId, chainName, address, serverKeyIndex, serverKeyVersion, boundAt: since };
   const present = await postgresBindingStore(postgres).insert(binding, { now, requestId: "" });
   return present?.address === address;
 }
