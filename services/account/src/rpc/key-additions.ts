@@ -11,7 +11,7 @@ import {
 import { type SubmitKeyAdditionOptions, submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
 import { verifyKeyAddition } from "../domain/key-additions/verify-key-addition.ts";
 import { type TransactionUrl, transactionToProto } from "../to-proto.ts";
-import { signatureFrom, targetFrom, transactionIdFrom, uuidFrom } from "./conversions.ts";
+import { fromChain, signatureFrom, targetFrom, transactionIdFrom, uuidFrom } from "./conversions.ts";
 
 const STATUS = {
   submitted: KeyAdditionStatus.KEY_ADDITION_STATUS_SUBMITTED,
@@ -38,7 +38,7 @@ export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<Key
   const transactionOf = (id: string, chainName: string) => transactionToProto(id, chainName, transactionUrl);
   return {
     prepareKeyAddition: async (request, call) => ({
-      message: Buffer.from(await prepare(targetFrom(request), request.currentMessage, call.signal)),
+      message: Buffer.from(await fromChain(prepare(targetFrom(request), request.currentMessage, call.signal))),
     }),
 
     /** Only for the token's own account, with the token's own key as approver. */
@@ -49,24 +49,22 @@ export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<Key
       if (target.accountId !== accountId) throw new AppError("AccountNotFound");
       if (approverKey.algorithm !== accountKey.algorithm || approverKey.publicKey !== accountKey.publicKey)
         throw new AppError("InvalidSignature");
-      const { transactionId } = await submit(
-        {
-          ...target,
-          attemptId: uuidFrom(request.attemptId, "/attemptId"),
-          message: request.message,
-          approverKey,
-          signature: signatureFrom(request),
-          appId,
-        },
-        call,
-        call.signal,
-      );
+      const command = {
+        ...target,
+        attemptId: uuidFrom(request.attemptId, "/attemptId"),
+        message: request.message,
+        approverKey,
+        signature: signatureFrom(request),
+        appId,
+      };
+      const { transactionId } = await fromChain(submit(command, call, call.signal));
       return { transaction: transactionOf(transactionId, target.chainName) };
     },
 
     async reconcileKeyAddition(request, call) {
       const attemptId = uuidFrom(request.attemptId, "/attemptId");
-      const addition = await reconcile(attemptId, uuidFrom(request.accountId, "/accountId"), call.signal);
+      const accountId = uuidFrom(request.accountId, "/accountId");
+      const addition = await fromChain(reconcile(attemptId, accountId, call.signal));
       if (!addition) throw new AppError("AccountNotFound");
       const { chainName, transactionId, keyIndex, state } = addition;
       return { status: STATUS[state], transaction: transactionOf(transactionId, chainName), keyIndex };
@@ -79,7 +77,7 @@ export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<Key
       const { transactionId, notBefore, firstMessage } = request;
       transactionIdFrom(transactionId);
       if (!notBefore) throw invalidField("/notBefore", "is missing");
-      const keyIndex = await verify({ ...target, transactionId, notBefore, firstMessage }, call.signal);
+      const keyIndex = await fromChain(verify({ ...target, transactionId, notBefore, firstMessage }, call.signal));
       return { transaction: transactionOf(transactionId, target.chainName), keyIndex };
     },
   };
