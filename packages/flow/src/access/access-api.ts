@@ -4,6 +4,7 @@ import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult }
 import {
   readBalance,
   readBlock,
+  readCollections,
   readEvents,
   readKey,
   readKeys,
@@ -11,6 +12,7 @@ import {
   readScriptResult,
   readSubmitted,
   readTransaction,
+  readTransactionIds,
   signatureBody,
   utf8,
 } from "./wire.ts";
@@ -113,6 +115,20 @@ export interface AccessApi {
    * @example const events = await access.events("flow.AccountKeyAdded", 1_000n, 1_249n);
    */
   events(type: string, from: bigint, to: bigint, signal?: AbortSignal): Promise<ChainEvent[]>;
+
+  /**
+   * The ids of a block's transactions, without those of the system. Errors: AccessApiError, with status 404
+   * where the node lacks the block.
+   * @example const [id] = await access.transactionIds(1_000n);
+   */
+  transactionIds(height: bigint, signal?: AbortSignal): Promise<string[]>;
+
+  /**
+   * A sealed transaction's events of some types. Errors: AccessApiError, also where it is not sealed.
+   * @example
+   * const added = await access.transactionEvents(transactionId(transaction), ["flow.AccountKeyAdded"]);
+   */
+  transactionEvents(id: string, types: readonly string[], signal?: AbortSignal): Promise<ChainEvent[]>;
 }
 
 /** How long to wait for a seal, and what to call on the way. */
@@ -244,7 +260,7 @@ export function createAccessApi({
       const path = `/v1/transaction_results/${id}`;
       const read = async (query: string) => {
         try {
-          return await request(path + query, readResult, signal);
+          return await request(path + query, (body) => readResult(body, eventTypes), signal);
         } catch (error) {
           if (error instanceof AccessApiError && error.status === 404) return undefined;
           throw error;
@@ -259,8 +275,7 @@ export function createAccessApi({
       if (own.length > 0 && own.every((ofType) => ofType.length > 0))
         return { ...result, events: own.flat().toSorted((one, other) => (one.index ?? 0) - (other.index ?? 0)) };
       // A node that was asked for the events may lag behind the one that was asked before.
-      const whole = await read("");
-      return whole && { ...whole, events: whole.events.filter(({ type }) => eventTypes.includes(type)) };
+      return read("");
     },
 
     async waitForSeal(id, { signal, pollMs = 20, onExecuted }) {
@@ -287,6 +302,20 @@ export function createAccessApi({
         start = last + 1n;
       }
       return found;
+    },
+
+    async transactionIds(height, signal) {
+      const ids: string[] = [];
+      for (const id of await request(`/v1/blocks?height=${height}&expand=payload`, readCollections, signal))
+        ids.push(...(await request(`/v1/collections/${id}`, readTransactionIds, signal)));
+      return ids;
+    },
+
+    async transactionEvents(id, types, signal) {
+      const read = (body: unknown) => readResult(body, types);
+      const result = await request(`/v1/transaction_results/${id}`, read, signal);
+      if (result?.status !== "Sealed") throw new AccessApiError(`the access node has not sealed ${id}`, 404);
+      return [...result.events];
     },
   };
   return api;

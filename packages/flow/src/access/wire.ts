@@ -70,6 +70,20 @@ export function readBlock(body: unknown): Block {
   return { id: id(header.id, "id"), height: BigInt(digits(header.height, "height")), time };
 }
 
+/** The ids of the collections of the answer's first block. */
+export function readCollections(body: unknown): string[] {
+  const payload = object(object(array(body, "blocks")[0], "block").payload, "payload");
+  return array(payload.collection_guarantees ?? [], "collection_guarantees").map((each) =>
+    id(object(each, "guarantee").collection_id, "collection_id"),
+  );
+}
+
+/** The ids of the transactions of a collection, which links to each of them. */
+export const readTransactionIds = (body: unknown): string[] =>
+  array(object(object(body, "collection")._expandable, "_expandable").transactions, "transactions").map((link) =>
+    id(string(link, "transaction").slice(-64), "transaction"),
+  );
+
 export function readKey(body: unknown): ChainKey {
   const key = object(body, "key");
   return {
@@ -102,8 +116,11 @@ function readEvent(value: unknown): ChainEvent {
   };
 }
 
-/** Undefined where the node does not know the transaction: the emulator answers so. */
-export function readResult(body: unknown): TransactionResult | undefined {
+/**
+ * Undefined where the node does not know the transaction: the emulator answers so. Of the events those of
+ * `types`, or all.
+ */
+export function readResult(body: unknown, types?: readonly string[]): TransactionResult | undefined {
   const result = object(body, "result");
   const status = string(result.status ?? "", "status");
   if (status === "" || status === "Unknown") return undefined;
@@ -112,7 +129,9 @@ export function readResult(body: unknown): TransactionResult | undefined {
     statusCode: typeof result.status_code === "number" ? result.status_code : fail("status_code"),
     errorMessage: string(result.error_message ?? "", "error_message"),
     blockId: string(result.block_id ?? "", "block_id"),
-    events: array(result.events ?? [], "events").map(readEvent),
+    events: array(result.events ?? [], "events")
+      .filter((event) => types?.includes(string(object(event, "event").type, "type")) ?? true)
+      .map(readEvent),
   };
 }
 

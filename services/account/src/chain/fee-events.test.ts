@@ -1,5 +1,6 @@
 import type { AccessApi, ChainEvent } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
+import type { EventsAccess } from "./events-in.ts";
 import { paidTransactions } from "./fee-events.ts";
 
 const paymaster = { address: "f3fcd2c1a78f5eee", keyId: 0 };
@@ -32,7 +33,8 @@ function chain(payers: Record<string, string>, events: { withdrawn: ChainEvent[]
       };
     },
   };
-  return { asked, paid: () => paidTransactions(access, network, 1n, 9n, signal) };
+  const longAnswers = {} as EventsAccess["longAnswers"];
+  return { asked, paid: () => paidTransactions({ access, longAnswers }, network, 1n, 9n, signal) };
 }
 
 describe("the paymaster's transactions", () => {

@@ -2,6 +2,7 @@ import type { AccessApi, ChainEvent } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
 import type { PaidTransaction } from "../domain/budgets/settle-budgets.ts";
 import { CORE_CONTRACTS } from "./core-contracts.ts";
+import { type EventsAccess, eventsIn } from "./events-in.ts";
 
 /** Transactions that are read at once. */
 const AT_ONCE = 8;
@@ -18,29 +19,29 @@ function units(value: unknown, what: string): bigint {
  * FeesDeducted has the amount (the effort in 10⁻⁸ units of computation), and the proposal key has the owner.
  */
 export async function paidTransactions(
-  access: Pick<AccessApi, "events" | "transaction">,
+  node: EventsAccess & { readonly access: Pick<AccessApi, "transaction"> },
   { network, paymaster }: Pick<Network, "network" | "paymaster">,
   from: bigint,
   to: bigint,
   signal: AbortSignal,
 ): Promise<PaidTransaction[]> {
   const { flowToken, fees } = CORE_CONTRACTS[network];
-  const withdrawn = await access.events(`A.${flowToken}.FlowToken.TokensWithdrawn`, from, to, signal);
-  const ids = new Set(
-    withdrawn
-      .filter(({ fields }) => fields.from === `0x${paymaster.address}`)
-      .map(({ transactionId }) => transactionId),
+  const select = <T>(type: string, read: (event: ChainEvent) => T | undefined) =>
+    eventsIn(node, [type], { from, to }, read, signal);
+  const paid = await select(`A.${flowToken}.FlowToken.TokensWithdrawn`, ({ fields, transactionId }) =>
+    fields.from === `0x${paymaster.address}` ? transactionId : undefined,
   );
-  if (ids.size === 0) return [];
-  const deducted = await access.events(`A.${fees}.FlowFees.FeesDeducted`, from, to, signal);
-  const inOrder = deducted
-    .filter(({ transactionId }) => ids.has(transactionId))
-    .toSorted((one, other) => (one.index ?? 0) - (other.index ?? 0));
+  if (paid.length === 0) return [];
+  const ids = new Set(paid);
+  const deducted = await select(`A.${fees}.FlowFees.FeesDeducted`, (event) =>
+    ids.has(event.transactionId) ? event : undefined,
+  );
+  const inOrder = deducted.toSorted((one, other) => (one.index ?? 0) - (other.index ?? 0));
   // Any contract can have it emitted, with amounts of its choice: the chain's own is a transaction's last.
   const ours = [...new Map(inOrder.map((event) => [event.transactionId, event])).values()];
 
   const read = async ({ transactionId, fields }: ChainEvent): Promise<PaidTransaction[]> => {
-    const { payer, proposalKey } = await access.transaction(transactionId, signal);
+    const { payer, proposalKey } = await node.access.transaction(transactionId, signal);
     if (payer !== paymaster.address) return [];
     return [
       {

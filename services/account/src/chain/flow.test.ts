@@ -73,19 +73,22 @@ it("finds the accounts of a creation's own transaction, not another one with the
   expect(await findIn(events, 8n)).toEqual([]);
 });
 
-it("finds a creation among so many keys that those of 250 blocks are too much for one answer", async () => {
-  const own = creation(ours, "2");
-  const chain = chainOn({
-    async events(type, from, to) {
-      if (to - from >= 50n) throw new Error("the answer has more than 32 MiB");
-      return from <= 590n && 590n <= to ? own.events.filter((event) => event.type === type) : [];
-    },
-    transaction: async () => ({ proposalKey }) as unknown as ChainTransaction,
-  });
-  expect(await chain.findDeployed({ serverKeys, transaction: { proposalKey } }, 1n, 650n, signal)).toEqual(
-    own.accounts,
-  );
-});
+it.each([250n, 2n])(
+  "finds a creation among so many keys that those of %s blocks are too much for one answer",
+  async (blocks) => {
+    const own = creation(ours, "2");
+    const chain = chainOn({
+      async events(type, from, to) {
+        if (to - from + 1n >= blocks) throw new Error("the answer has more than 4 MiB");
+        return from <= 590n && 590n <= to ? own.events.filter((event) => event.type === type) : [];
+      },
+      transaction: async () => ({ proposalKey }) as unknown as ChainTransaction,
+    });
+    expect(await chain.findDeployed({ serverKeys, transaction: { proposalKey } }, 1n, 650n, signal)).toEqual(
+      own.accounts,
+    );
+  },
+);
 
 it("does not take a creation for none of which some events are missing", async () => {
   const { events } = creation(ours, "2");

@@ -19,6 +19,7 @@ import type { KeyAdditionChain } from "../domain/key-additions/key-addition.ts";
 import type { ObservedChain } from "../domain/ports.ts";
 import { accountEventOf } from "./account-events.ts";
 import { deployedAccounts } from "./deployed-accounts.ts";
+import { eventsIn } from "./events-in.ts";
 import { paidTransactions } from "./fee-events.ts";
 
 /** A reference block may be 600 blocks old; the margin is for a node that lags behind. */
@@ -30,13 +31,15 @@ const KEY_ADDED = "flow.AccountKeyAdded";
 /** FVM error 1007: the sequence number is not the key's. */
 const WRONG_SEQUENCE = /error code:? ?1007/i;
 
-/** Reaches a Flow network through the Access API. */
+/** Reaches a Flow network through the Access API. `longAnswers`: see EventsAccess. */
 export function createFlowChain(
   network: Network,
   access: AccessApi,
+  longAnswers = access,
 ): Chain & KeyAdditionChain & KeyWatchChain & ObservedChain & ParentChain & SettlementChain {
   const { chainName, evmChainId, creator, evmContract, paymaster, hybridCustody, hybridCustodySetUp } = network;
   const parentsScript = hybridCustody ? hybridCustodyParentsScript(hybridCustody) : INBOX_PARENTS_SCRIPT;
+  const node = { access, longAnswers };
   const evmCreated = `A.${evmContract}.EVM.CadenceOwnedAccountCreated`;
   return {
     chainName,
@@ -46,7 +49,7 @@ export function createFlowChain(
     maxReferenceAge: MAX_REFERENCE_AGE,
     latestBlock: (signal) => access.latestSealedBlock(signal),
     newestBlock: (signal) => access.latestFinalBlock(signal),
-    paidTransactions: (from, to, signal) => paidTransactions(access, network, from, to, signal),
+    paidTransactions: (from, to, signal) => paidTransactions(node, network, from, to, signal),
     sequenceNumber: async (keyIndex, signal, height) =>
       (await access.accountKey(creator.address, keyIndex, signal, height)).sequenceNumber,
     submit: async (transaction, signal) => void (await access.submit(transaction, signal)),
@@ -68,17 +71,26 @@ export function createFlowChain(
     async findDeployed({ serverKeys, transaction }, from, to, signal) {
       const isTwin = async (id: string) =>
         isDeepStrictEqual((await access.transaction(id, signal)).proposalKey, transaction.proposalKey);
-      for (let start = from; start <= to; start += SEARCHED_BLOCKS) {
-        const end = start + SEARCHED_BLOCKS - 1n;
-        const inRange = (type: string) => access.events(type, start, end < to ? end : to, signal);
-        const [added, addresses] = await Promise.all([inRange(KEY_ADDED), inRange(evmCreated)]);
-        const own = added.filter((event) => addedKeys([event]).some(({ publicKey }) => serverKeys.includes(publicKey)));
+      for (let start = from, blocks = SEARCHED_BLOCKS; start <= to; ) {
+        const end = start + blocks - 1n < to ? start + blocks - 1n : to;
+        const inRange = eventsIn(node, [KEY_ADDED, evmCreated], { from: start, to: end }, (event) => event, signal);
+        const events = await inRange.catch((error: unknown) => {
+          if (start === end) throw error;
+          blocks = 1n;
+        });
+        if (!events) continue;
+        const own = events.filter((event) =>
+          addedKeys([event]).some(({ publicKey }) => serverKeys.includes(publicKey)),
+        );
         for (const id of new Set(own.map(({ transactionId }) => transactionId))) {
           // A sequence number is used once.
           if (!(await isTwin(id))) continue;
-          const events = [...added, ...addresses].filter(({ transactionId }) => transactionId === id);
-          return deployedAccounts(events, evmCreated);
+          return deployedAccounts(
+            events.filter(({ transactionId }) => transactionId === id),
+            evmCreated,
+          );
         }
+        start = end + 1n;
       }
       return [];
     },
@@ -107,10 +119,8 @@ export function createFlowChain(
     },
 
     maxEventBlocks: EVENT_BLOCKS,
-    async accountEvents(types, from, to, signal) {
-      const found = await Promise.all(types.map((type) => access.events(type, from, to, signal)));
-      return found.flat().map((event) => accountEventOf(event, to));
-    },
+    accountEvents: (types, from, to, signal) =>
+      eventsIn(node, types, { from, to }, (event) => accountEventOf(event, to), signal),
     async transaction(id, signal) {
       try {
         return await access.transaction(id, signal);

@@ -1,8 +1,8 @@
 import { asOutsidePort, type Clock, type Watched } from "@countersign/core";
-import { createAccessApi } from "@countersign/flow";
+import { type AccessApi, createAccessApi } from "@countersign/flow";
 import type { Network, Networks } from "@countersign/settings";
 import type { ProfileLookup } from "../domain/accounts/profiles.ts";
-import { fetchAnswer } from "./fetch-answer.ts";
+import { fetchAnswer, fetchLongAnswer } from "./fetch-answer.ts";
 import { createFlowChain } from "./flow.ts";
 import { createFlowNames } from "./flow-names.ts";
 import { createProfiles } from "./known-profiles.ts";
@@ -24,8 +24,11 @@ export function openChains(networks: Watched<Networks>, clock: Clock) {
     const settings = JSON.stringify(network);
     if (opened.get(chainName) === settings) return;
     opened.set(chainName, settings);
-    const access = createAccessApi({ baseUrl: network.accessNode, fetch: fetchAnswer });
-    chains.set(chainName, asOutsidePort("chain", createFlowChain(network, access), { transactionUrl: false }));
+    const [access, longAnswers] = [fetchAnswer, fetchLongAnswer].map((fetch) =>
+      createAccessApi({ baseUrl: network.accessNode, fetch }),
+    ) as [AccessApi, AccessApi];
+    const chain = createFlowChain(network, access, longAnswers);
+    chains.set(chainName, asOutsidePort("chain", chain, { transactionUrl: false }));
     const names = createFlowNames(network, access);
     if (names) lookups.set(chainName, names);
     else lookups.delete(chainName);

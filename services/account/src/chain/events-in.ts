@@ -1,0 +1,41 @@
+import { type AccessApi, AccessApiError, type ChainEvent } from "@countersign/flow";
+
+/** The node, as far as reading events needs it. */
+export interface EventsAccess {
+  readonly access: Pick<AccessApi, "events">;
+  /** Reads longer answers, one at a time. */
+  readonly longAnswers: Pick<AccessApi, "events" | "transactionIds" | "transactionEvents">;
+}
+
+/**
+ * Returns what `read` makes of the events of some types in these blocks, both ends included. Anybody can fill
+ * a block with more events than one answer may have: where those of a single block cannot be read at once,
+ * each type is read by itself, and if that is too much, from each transaction of the block.
+ * Errors: AccessApiError.
+ */
+export async function eventsIn<T>(
+  { access, longAnswers }: EventsAccess,
+  types: readonly string[],
+  { from, to }: { from: bigint; to: bigint },
+  read: (event: ChainEvent) => T | undefined,
+  signal: AbortSignal,
+): Promise<T[]> {
+  const wanted = (events: readonly ChainEvent[]) => events.flatMap((event) => read(event) ?? []);
+  const isFinal = (error: unknown) => from < to || !(error instanceof AccessApiError);
+  try {
+    return wanted((await Promise.all(types.map((type) => access.events(type, from, to, signal)))).flat());
+  } catch (error) {
+    if (isFinal(error)) throw error;
+  }
+  const found: T[][] = [];
+  for (const type of types) {
+    try {
+      found.push(wanted(await longAnswers.events(type, from, to, signal)));
+    } catch (error) {
+      if (isFinal(error)) throw error;
+      for (const id of await longAnswers.transactionIds(from, signal))
+        found.push(wanted(await longAnswers.transactionEvents(id, [type], signal)));
+    }
+  }
+  return found.flat();
+}
