@@ -9,6 +9,7 @@ import { expect, it } from "vitest";
 import { followChains } from "../jobs/chain-follower.ts";
 import { openChains } from "./open-chains.ts";
 
+const MIB = 1024 * 1024;
 const network = (chainName: string, change: Partial<Network> = {}) =>
   ({
     chainName,
@@ -78,7 +79,7 @@ it("follows the networks: changed ones are opened again, new ones get their jobs
 it("ends an answer of a node that never ends before it fills the memory", async () => {
   let sent = 0;
   function* endless() {
-    for (const spaces = Buffer.alloc(1024 * 1024, " "); ; sent += spaces.length) yield spaces;
+    for (const spaces = Buffer.alloc(MIB, " "); ; sent += spaces.length) yield spaces;
   }
   const server = createServer((_, response) => void pipeline(endless(), response).catch(() => undefined));
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -87,15 +88,16 @@ it("ends an answer of a node that never ends before it fills the memory", async 
     const networks = { current: () => named(network("a", { accessNode })), onChange: () => () => undefined };
     const { chains } = openChains({ ...networks, refresh: () => undefined }, new FixedClock());
     const { signal } = new AbortController();
-    const { latestBlock, accountKeys } = chains.get("a")!;
+    const { accountKeys, keyAdditionOutcome, accountEvents } = chains.get("a")!;
     const tooLong = async (answer: Promise<unknown>) =>
       ((await answer.catch((reason: Error) => reason)) as { cause?: Error }).cause?.message;
-    expect(await tooLong(latestBlock(signal))).toBe("the answer has more than 32 MiB");
-    expect(sent).toBeLessThan(128 * 1024 * 1024);
-    // While the keys of one account are parsed, all others wait.
-    sent = 0;
+    // While they are parsed, all others wait: an account's keys, and what a transaction of its choice did.
     expect(await tooLong(accountKeys("01cf0e2f2f715450", signal))).toBe("the answer has more than 4 MiB");
-    expect(sent).toBeLessThan(64 * 1024 * 1024);
+    expect(await tooLong(keyAdditionOutcome("ab".repeat(32), signal))).toBe("the answer has more than 4 MiB");
+    expect(await tooLong(accountEvents(["flow.AccountKeyAdded"], 1n, 2n, signal))).toBe(
+      "the answer has more than 4 MiB",
+    );
+    expect(sent).toBeLessThan(128 * MIB);
   } finally {
     server.close();
     server.closeAllConnections();
