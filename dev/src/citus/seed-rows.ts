@@ -36,6 +36,8 @@ export interface SeedRows {
   readonly service: ServiceName;
   readonly table: string;
   readonly by: PlacedBy;
+  /** Rows of an account, one by default. */
+  readonly each?: number;
   /** Columns and their values, made of `n`, those of PLACED_BY, and `key`. */
   readonly columns: string;
   readonly values: string;
@@ -106,15 +108,10 @@ export const SEED_ROWS: readonly SeedRows[] = [
     service: "account",
     table: "address",
     by: "account",
+    each: 2,
     columns: "account_id, chain_name, chain_type, address, chain_id",
-    values: "account, 'flow', 'cadence', address, 747",
-  },
-  {
-    service: "account",
-    table: "address",
-    by: "account",
-    columns: "account_id, chain_name, chain_type, address, chain_id",
-    values: "account, 'flow', 'evm', '0x000000000000000000000002' || address, 747",
+    values: `account, 'flow', unnest(ARRAY['cadence', 'evm']),
+      unnest(ARRAY[address, '0x000000000000000000000002' || address]), 747`,
   },
   {
     service: "account",

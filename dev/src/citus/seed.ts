@@ -97,7 +97,7 @@ async function seedAccounts(citus: Citus, count: number): Promise<void> {
 async function checkSeed(citus: Citus, count: number): Promise<void> {
   for (const service of services)
     await inDatabase(citus.adminUrl, service, async (client) => {
-      for (const { table, by, columns } of SEED_ROWS.filter((each) => each.service === service)) {
+      for (const { table, by, columns, each = 1 } of SEED_ROWS.filter((each) => each.service === service)) {
         const column = by === "account" ? (table === "account" ? "id" : "account_id") : by;
         const n = Math.floor(Math.random() * count);
         const { rows } = await client.query(
@@ -105,7 +105,6 @@ async function checkSeed(citus: Citus, count: number): Promise<void> {
         );
         const one = await client.query(`SELECT ${columns} FROM ${table} WHERE ${column} = $1`, [rows[0].value]);
         const all = await client.query<{ n: string }>(`SELECT count(*)::text AS n FROM ${table}`);
-        const each = SEED_ROWS.filter((other) => other.service === service && other.table === table).length;
         if (one.rowCount !== each || Number(all.rows[0]!.n) !== each * count)
           throw new Failure(`${service}.${table}: ${all.rows[0]!.n} rows of ${each * count}, ${one.rowCount} of one`);
       }
