@@ -15,7 +15,8 @@ private let streamSocket = Int32(SOCK_STREAM.rawValue)
 private let streamSocket = SOCK_STREAM
 #endif
 
-/// Answers HTTP requests, one after another; a nil answer is none, and the connection stays open.
+/// Answers HTTP requests, one after another; a nil answer is none, and the connection stays open. `status` is
+/// the status line's end, and may have headers after it.
 private final class FakeService: @unchecked Sendable {
     let url: String
     private let lock = NSLock()
@@ -23,7 +24,9 @@ private final class FakeService: @unchecked Sendable {
 
     var requests: Int { lock.withLock { count } }
 
-    init(_ answer: @escaping @Sendable (_ number: Int) -> (type: String, body: String)?) {
+    init(
+        status: String = "200 OK", _ answer: @escaping @Sendable (_ number: Int) -> (type: String, body: String)?
+    ) {
         let listening = socket(AF_INET, streamSocket, 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -52,7 +55,7 @@ private final class FakeService: @unchecked Sendable {
                     return count
                 }
                 guard let (type, body) = answer(number) else { continue }
-                let head = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nConnection: close\r\n"
+                let head = "HTTP/1.1 \(status)\r\nContent-Type: \(type)\r\nConnection: close\r\n"
                 let bytes = Bytes("\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
                 _ = send(connection, bytes, bytes.count, 0)
                 close(connection)
@@ -227,6 +230,17 @@ final class ServiceTests: XCTestCase {
             break
         }
         XCTAssertLessThan(Date().timeIntervalSince(started), 10)
+    }
+
+    func testAStreamFollowsNoRedirect() async throws {
+        let other = FakeService { _ in ("text/event-stream", "event: key.added\ndata: {}\n\n") }
+        let service = FakeService(status: "307 Temporary Redirect\r\nLocation: \(other.url)") { _ in ("text/plain", "") }
+        let client = try CountersignClient(
+            baseURL: service.url, deviceKey: SoftwareKey(), credentials: MemoryCredentials(first))
+        let following = Task { for try await _ in client.events() { return } }
+        while service.requests < 2 && other.requests == 0 { try await Task.sleep(nanoseconds: 20_000_000) }
+        following.cancel()
+        XCTAssertEqual(other.requests, 0)
     }
 
     func testAnAnswerThatIsNoneOfAnAccessNodeIsAnErrorOfTheNode() async throws {
