@@ -30,7 +30,7 @@ export function open(): Socket {
   return socket;
 }
 
-/** Writes bytes unchanged and reads until the server closes the connection or sends nothing more for a while. */
+/** Writes bytes unchanged and reads until the server closes the connection or is quiet after an answer. */
 export function exchange(bytes: string | Buffer, options: WireOptions = {}): Promise<Wire> {
   const { half = false, quietMs = 400, limitMs = 5_000 } = options;
   const socket = open();
