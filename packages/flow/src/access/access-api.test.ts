@@ -120,6 +120,28 @@ it("reads a transaction whose script and arguments are no UTF-8: the chain execu
   });
 });
 
+it.each([400, 500, 429])(
+  "submit: a node that also fails the question for the result (%i) is no answer",
+  async (status) => {
+    const fetch = async (_: unknown, init?: RequestInit) =>
+      new Response("", { status: init?.method === "POST" ? 503 : status });
+    const access = createAccessApi({ baseUrl: "http://node.test", fetch });
+    const account = "f8d6e0586b0a20c7";
+    const transaction = {
+      script: "transaction {}",
+      arguments: [],
+      referenceBlockId: "ab".repeat(32),
+      gasLimit: 100n,
+      proposalKey: { address: account, keyId: 0, sequenceNumber: 7n },
+      payer: account,
+      authorizers: [account],
+      payloadSignatures: [],
+      envelopeSignatures: [],
+    };
+    await expect(access.submit(transaction)).rejects.toMatchObject({ status: 0 });
+  },
+);
+
 const heights = (from: number, to: number, events: Record<number, unknown[]> = {}) =>
   Response.json(
     Array.from({ length: to - from + 1 }, (_, i) => ({ block_height: String(from + i), events: events[from + i] })),

@@ -80,7 +80,8 @@ export interface AccessApi {
    */
   executeScript(script: string, args: readonly string[], signal?: AbortSignal): Promise<unknown>;
   /**
-   * Submits; a transaction that the node has already is no error. Answers its id.
+   * Submits; a transaction that the node has already is no error. Answers its id. Errors: AccessApiError;
+   * with status 0, 429, 502, 503 or 504 the node may have it.
    * @example const id = await access.submit(transaction);
    */
   submit(transaction: FlowTransaction, signal?: AbortSignal): Promise<string>;
@@ -249,7 +250,10 @@ export function createAccessApi({
       } catch (error) {
         // Some nodes answer 500 to a transaction that they have: then its result is known.
         if (!(error instanceof AccessApiError) || error.status < 400) throw error;
-        if (!(await api.transactionResult(id, signal))) throw error;
+        const result = await api.transactionResult(id, signal).catch((cause) => {
+          throw new AccessApiError(`${error.message}; nor does it say whether it has ${id}`, 0, { cause });
+        });
+        if (!result) throw error;
       }
       return id;
     },
