@@ -74,9 +74,13 @@ public actor ClientSession {
 
     func keep(_ credentials: Credentials?) async throws {
         changes += 1
+        let change = changes
         unsaved = .some(credentials)
+        // A pair that the store failed to save must not be lost; a removal that failed is begun again.
+        var isDone = credentials == nil
+        defer { if isDone, change == changes { unsaved = .none } }
         try await store.save(credentials)
-        if unsaved??.refreshToken == credentials?.refreshToken { unsaved = .none }
+        isDone = true
     }
 
     /// Does a call with the session's token, and once more where that has expired.

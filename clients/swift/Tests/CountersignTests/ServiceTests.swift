@@ -123,6 +123,22 @@ private actor SlowCredentials: CredentialStore {
     func save(_ credentials: Credentials?) { kept = credentials }
 }
 
+/// A store that fails to save once, as on a full disk.
+private actor FullCredentials: CredentialStore {
+    private(set) var kept: Credentials?
+    private var isFull = true
+
+    init(_ credentials: Credentials) { kept = credentials }
+
+    func load() -> Credentials? { kept }
+
+    func save(_ credentials: Credentials?) throws {
+        defer { isFull = false }
+        if isFull { throw Locked() }
+        kept = credentials
+    }
+}
+
 private actor Log {
     private(set) var entries: [String] = []
 
@@ -162,6 +178,15 @@ final class ServiceTests: XCTestCase {
         }
         let kept = await store.kept
         XCTAssertEqual(kept?.refreshToken, next.refreshToken)
+    }
+
+    func testASessionThatTheStoreFailedToRemoveIsRemovedTheNextTime() async throws {
+        let store = FullCredentials(first)
+        let client = try CountersignClient(
+            baseURL: "http://gateway.test", deviceKey: SoftwareKey(), credentials: store)
+        for _ in 1...2 { try? await client.call { _ -> Void in throw ProblemError.sessionEnded } }
+        let kept = await store.kept
+        XCTAssertNil(kept)
     }
 
     func testAStoredSessionOfAnotherKeyAsOfAnotherPhonesBackupIsNone() async throws {
