@@ -142,7 +142,10 @@ private struct AccessNode {
             } catch let error as AccessNodeError {
                 // The node has it already, from the call whose answer was lost.
                 if error.status != 0, (try? await call("/v1/transactions/\(id)")) != nil { return }
-                guard lost.contains(error.status), Date() < deadline else { throw error }
+                guard lost.contains(error.status) else { throw error }
+                guard Date() < deadline else {
+                    throw AccessNodeError(status: 0, message: "no answer in time: \(error.message)")
+                }
             }
             try await Task.sleep(nanoseconds: poll)
         }
