@@ -41,6 +41,8 @@ const EVENTS = [
 /** MiB that a block's events of a type have, besides those above. */
 let filled = new Map<string, number>();
 let status = "Sealed";
+/** HTTP status of the answers with events. */
+let eventsStatus = 200;
 const asked: string[] = [];
 
 function* eventsOf(type: string): Generator<string> {
@@ -77,6 +79,7 @@ const server = createServer((request, response) => {
   const [, , resource = "", id = ""] = pathname.split("/");
   asked.push(resource === "events" ? searchParams.get("type")! : resource);
   const answer = answers[resource]!(searchParams, id);
+  if (resource === "events") response.statusCode = eventsStatus;
   for (const part of typeof answer === "string" ? [answer] : answer) response.write(part);
   response.end();
 });
@@ -85,6 +88,7 @@ afterAll(() => server.close());
 beforeEach(() => {
   filled = new Map();
   status = "Sealed";
+  eventsStatus = 200;
   asked.length = 0;
 });
 
@@ -135,3 +139,9 @@ it("leaves a block for later whose transactions the node has not sealed", async 
   status = "Executed";
   await expect(chain().accountEvents([KEYS], 7n, 7n, signal)).rejects.toMatchObject({ name: "AccessApiError" });
 }, 20_000);
+
+it.each([400, 404, 429])("asks no more of a node that lacks the block or is asked too often: %s", async (rejected) => {
+  eventsStatus = rejected;
+  await expect(chain().accountEvents([KEYS], 7n, 7n, signal)).rejects.toMatchObject({ status: rejected });
+  expect(asked).toEqual([KEYS]);
+});

@@ -8,6 +8,13 @@ export interface EventsAccess {
 }
 
 /**
+ * Returns whether the answer may have been too long, or too slow for it. A node that lacks the block or is
+ * asked too often answers 4xx: it is asked again later, since a block's transactions lack the system's events.
+ */
+const mayBeTooLong = (error: unknown): boolean =>
+  error instanceof AccessApiError && (error.status === 0 || error.status >= 500);
+
+/**
  * Returns what `read` makes of the events of some types in these blocks, both ends included. Anybody can fill
  * a block with more events than one answer may have: where those of a single block cannot be read at once,
  * each type is read by itself, and if that is too much, from each transaction of the block.
@@ -21,7 +28,7 @@ export async function eventsIn<T>(
   signal: AbortSignal,
 ): Promise<T[]> {
   const wanted = (events: readonly ChainEvent[]) => events.flatMap((event) => read(event) ?? []);
-  const isFinal = (error: unknown) => from < to || !(error instanceof AccessApiError);
+  const isFinal = (error: unknown) => from < to || !mayBeTooLong(error);
   try {
     return wanted((await Promise.all(types.map((type) => access.events(type, from, to, signal)))).flat());
   } catch (error) {
