@@ -112,6 +112,10 @@ it("reads the events of a block that somebody filled by type, and those of a typ
   expect(await read()).toEqual([removed, claimed]);
   expect(asked).toHaveLength(2);
   asked.length = 0;
+  filled = new Map([[KEYS, 5]]);
+  expect(await read()).toEqual([removed, claimed]);
+  expect(asked.slice(2)).toEqual([KEYS]);
+  asked.length = 0;
   filled = new Map([
     [KEYS, 33],
     [INBOX, 5],
