@@ -1,6 +1,6 @@
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { openPostgres, sql } from "@countersign/postgres";
+import { openPostgres, type Queries, sql } from "@countersign/postgres";
 import { beforeEach, describe, expect, it } from "vitest";
 import { beginSession, type Session } from "../domain/sessions/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
@@ -262,6 +262,15 @@ describe("sign-ins of new devices", () => {
       () => store().finish(signIn.id, sessionOf(signIn), now, "r"),
     ])
       expect(await waitsForAccount(accountId, work)).toBe(true);
+  });
+
+  it("finish after an erasure that has the account's lock and deletes their rows", async () => {
+    const signIn = signInOf();
+    await store().begin(signIn, undefined);
+    const finish = async () => expect(await store().finish(signIn.id, sessionOf(signIn), now, "r")).toBe(false);
+    const erase = (tx: Queries) =>
+      tx.execute(sql`DELETE FROM two_factor_sign_in WHERE account_id = ${accountId}::uuid`);
+    expect(await waitsForAccount(accountId, finish, erase)).toBe(true);
   });
 
   it("are enrolled once through all of the domain, in any order of the event and the finishing", async () => {

@@ -100,12 +100,13 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
     finish: (id, session, now, requestId) =>
       prisma.$transaction(async (tx) => {
         const { accountId } = session;
+        // First, as everywhere: an erasure that had the lock would wait for the request's row.
+        await lockAccess(queriesIn(tx), accountId);
         const { count } = await tx.twoFactorSignIn.updateMany({
           where: { id, accountId, finishedAt: null },
           data: { finishedAt: now },
         });
         if (count === 0) return false;
-        await lockAccess(queriesIn(tx), accountId);
         await beginSessionIn(queriesIn(tx), session, requestId);
         await endToken(tx, accountId, id);
         // Under the lock, as freezing does: one of the two comes first.
