@@ -71,6 +71,7 @@ export { type SendTransactionOptions, sendTransaction } from "./send-transaction
 export type { SessionState, SessionView } from "./session-state.ts";
 export type { ChallengeOptions, SignUpOptions } from "./sign-in.ts";
 export { signTransaction } from "./sign-transaction.ts";
+export { twinIds } from "./transaction-twins.ts";
 export { type Attest, type AttestedClientData, signMessageWith } from "./user-key.ts";
 export {
   type AccountProofDescription,

@@ -10,6 +10,7 @@ const ORDERS = [
  * Returns the ids that a transaction has when somebody without any key turns its payer's signature (r, s)
  * into (r, n − s), which the chain accepts too. Payload signatures have no such twin: the payer has signed
  * their bytes.
+ * @example const mayHaveRunAs = [transactionId(transaction), ...twinIds(transaction)];
  */
 export function twinIds(transaction: FlowTransaction): string[] {
   return ORDERS.flatMap((order) => {

@@ -50,8 +50,17 @@ extension CountersignClient {
             let id = try transactionId(transaction)
             try await onSigned(id)
             try await node.submit(transaction, id: id)
-            try await node.awaitSeal(id)
-            return id
+            do {
+                try await node.awaitSeal(id)
+                return id
+            } catch let error as TransactionFailedError {
+                // The payer's signature has another form, under which somebody else may have submitted the
+                // same transaction.
+                guard isWrongSequenceNumber(error.message), let twin = try await node.executedTwin(of: transaction)
+                else { throw error }
+                try await node.awaitSeal(twin)
+                return twin
+            }
         }
     }
 
@@ -80,6 +89,11 @@ extension CountersignClient {
 /// refused.
 public func awaitSeal(_ network: Network, _ id: String) async throws {
     try await AccessNode(baseURL: network.accessNode).awaitSeal(id)
+}
+
+/// Flow's error 1007. Further on may be a text of the transaction's author, such as that of a panic.
+private func isWrongSequenceNumber(_ message: String) -> Bool {
+    message.lowercased().hasPrefix("[error code: 1007]")
 }
 
 private func signature(_ given: Signature) -> TransactionSignature {
@@ -164,6 +178,19 @@ private struct AccessNode {
             try await Task.sleep(nanoseconds: poll)
         }
         throw AccessNodeError(status: 0, message: "the transaction \(id) was not sealed in time")
+    }
+
+    /// Returns the id under which the chain has run this very transaction with the payer's signature in its
+    /// other form, if it has. Throws where the node does not answer.
+    func executedTwin(of transaction: FlowTransaction) async throws -> String? {
+        for id in try twinIds(transaction) {
+            do {
+                let result: Result = try await get("/v1/transaction_results/\(id)")
+                let hasRun = result.status == "Executed" || result.status == "Sealed"
+                if hasRun, !isWrongSequenceNumber(result.errorMessage ?? "") { return id }
+            } catch let error as AccessNodeError where error.status == 404 {}
+        }
+        return nil
     }
 
     private func get<Answer: Decodable>(_ path: String) async throws -> Answer {

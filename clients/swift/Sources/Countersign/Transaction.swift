@@ -89,6 +89,37 @@ public func transactionId(_ transaction: FlowTransaction) throws -> String {
     return try sha3(encodeRlp(.list([item(payload)] + lists))).hex
 }
 
+/// Orders of the curves' groups: P-256 and secp256k1.
+private let orders = [
+    "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
+    "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",
+]
+
+/// Returns the ids that a transaction has when somebody without any key turns its payer's signature (r, s)
+/// into (r, n − s), which the chain accepts too.
+func twinIds(_ transaction: FlowTransaction) throws -> [String] {
+    try orders.compactMap { order in
+        var twin = transaction
+        for (index, entry) in transaction.envelopeSignatures.enumerated() {
+            let (r, s) = (String(entry.signature.prefix(64)), String(entry.signature.dropFirst(64)))
+            guard let other = try difference(Bytes(hex: order), Bytes(hex: s)) else { return nil }
+            twin.envelopeSignatures[index].signature = r + other.hex
+        }
+        return try transactionId(twin)
+    }
+}
+
+/// Returns a − b of two big-endian numbers of the same length; nil where b is the greater one.
+private func difference(_ a: Bytes, _ b: Bytes) -> Bytes? {
+    var borrow = 0
+    let digits: Bytes = zip(a, b).reversed().map { x, y in
+        let digit = Int(x) - Int(y) - borrow
+        borrow = digit < 0 ? 1 : 0
+        return UInt8(truncatingIfNeeded: digit)
+    }
+    return borrow == 0 ? Bytes(digits.reversed()) : nil
+}
+
 private func item(_ payload: TransactionPayload) throws -> RlpItem {
     try .list([
         .text(payload.script),

@@ -268,25 +268,57 @@ final class ServiceTests: XCTestCase {
         XCTAssertEqual(other.requests, 0)
     }
 
-    func testAnAnswerThatIsNoneOfAnAccessNodeIsAnErrorOfTheNode() async throws {
+    private var account: String {
         let address =
             #"{"address":"0x0000000000000001","profileImageUrl":"","domainName":"","chainName":"flow","chainId":1,"chainType":"cadence"}"#
-        let account =
-            #"{"id":"019a0000-0000-7000-8000-000000000001","addresses":[\#(address)],"parent":[],"createdAt":"2026-11-23T12:00:00.000Z"}"#
-        let service = FakeService {
-            $0 == 1 ? ("application/json", #"{"account":\#(account)}"#) : ("text/html", "<html>")
-        }
-        let client = try CountersignClient(
-            baseURL: service.url, deviceKey: SoftwareKey(), credentials: MemoryCredentials(first))
+        return
+            #"{"account":{"id":"019a0000-0000-7000-8000-000000000001","addresses":[\#(address)],"parent":[],"createdAt":"2026-11-23T12:00:00.000Z"}}"#
+    }
+
+    /// Sends a transaction by a gateway and an access node in one; returns the id that was signed, and the
+    /// one that was sealed.
+    private func send(_ service: FakeService, _ key: SoftwareKey) async throws -> (signed: String?, sealed: String) {
+        let client = CountersignClient(baseURL: service.url, deviceKey: key, credentials: MemoryCredentials(first))
         let network = Network(
             chainName: "flow", chainType: "cadence", chainId: 1, accessNode: service.url, paymaster: "0x01",
             explorerUrl: "")
+        let log = Log()
+        let sealed = try await client.sendTransaction(network, cadence: "transaction {}") { await log.add($0) }
+        return await (log.entries.first, sealed)
+    }
+
+    func testAnAnswerThatIsNoneOfAnAccessNodeIsAnErrorOfTheNode() async throws {
+        let service = FakeService { [account] in $0 == 1 ? ("application/json", account) : ("text/html", "<html>") }
         do {
-            _ = try await client.sendTransaction(network, cadence: "transaction {}")
+            _ = try await send(service, SoftwareKey())
             XCTFail("it was sent")
         } catch let error as AccessNodeError {
             XCTAssertEqual(error.message, "<html>")
         }
+    }
+
+    func testATransactionThatRanUnderTheIdOfItsPayersSignatureInTheOtherFormHasNotFailed() async throws {
+        let key = try SoftwareKey()
+        let signature = #"{"signature":{"addr":"0x01","keyId":0,"signature":"\#(String(repeating: "aa", count: 64))"}}"#
+        let wrong = #"{"status":"Sealed","status_code":1,"error_message":"[Error Code: 1007] invalid"}"#
+        let answers = [
+            account, #"{"keys":[{"index":"1","public_key":"0x\#(key.publicKey.publicKey)","sequence_number":"7"}]}"#,
+            #"[{"header":{"id":"\#(String(repeating: "ab", count: 32))"}}]"#, signature, signature, "{}", wrong,
+        ]
+        func sendBeside(_ twin: String) async throws -> (signed: String?, sealed: String) {
+            try await send(FakeService { ("application/json", $0 <= answers.count ? answers[$0 - 1] : twin) }, key)
+        }
+        let ids = try await sendBeside(#"{"status":"Sealed","status_code":0,"error_message":""}"#)
+        XCTAssertEqual(ids.sealed.count, 64)
+        XCTAssertNotEqual(ids.sealed, ids.signed)
+        do {
+            _ = try await sendBeside(wrong)
+            XCTFail("it has run")
+        } catch is TransactionFailedError {}
+        do {
+            _ = try await sendBeside("<html>")
+            XCTFail("nothing is known")
+        } catch is AccessNodeError {}
     }
 
     func testNoNumberOfAnAnswerIsTooLargeToWait() throws {

@@ -116,6 +116,7 @@ final class VectorsTests: XCTestCase {
             let envelope = try envelopeMessage(transaction.payload, transaction.payloadSignatures)
             XCTAssertEqual(envelope.hex, text(vector, "envelopeMessage"), name)
             XCTAssertEqual(try transactionId(transaction), text(vector, "id"), name)
+            XCTAssertEqual(try twinIds(transaction), vector["twinIds"] as! [String], name)
             XCTAssertEqual(try decodePayload(bytes(vector, "payloadMessage")), transaction.payload, name)
             XCTAssertThrowsError(try decodePayload(envelope))
         }

@@ -1,3 +1,4 @@
+import { twinIds } from "@countersign/client";
 import {
   addUserKeyPayload,
   cadenceString,
@@ -56,6 +57,11 @@ export const addition = (userKey: PublicKey, change: Partial<TransactionPayload>
   ...change,
 });
 
+const paidBy = (signature: string): FlowTransaction => ({
+  ...signed(greeting),
+  envelopeSignatures: [{ address: PAYMASTER, keyId: 3, signature }],
+});
+
 const TRANSACTIONS: [name: string, transaction: FlowTransaction][] = [
   ["a greeting, sponsored", signed(greeting)],
   ["the addition of a user key", signed(addition(other))],
@@ -70,6 +76,11 @@ const TRANSACTIONS: [name: string, transaction: FlowTransaction][] = [
       ],
     },
   ],
+  [
+    "a payer's signature whose other form has zeros",
+    paidBy(`${"5a".repeat(32)}ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632550`),
+  ],
+  ["a payer's signature of secp256k1 alone", paidBy(`${"5a".repeat(32)}ffffffff01${"00".repeat(27)}`)],
   [
     "no arguments, large numbers",
     signed({
@@ -137,6 +148,7 @@ export const transactionVectors = () => ({
     payloadMessage: hexMessage(transaction),
     envelopeMessage: bytesToHex(envelopeMessage(transaction)),
     id: transactionId(transaction),
+    twinIds: twinIds(transaction),
   })),
   refusedMessages: refusedMessages(),
 });

@@ -21,7 +21,8 @@ import java.util.Base64
 import java.util.concurrent.TimeUnit
 
 /** The chain refused the transaction, or it ran out of time there. */
-class TransactionFailedException(val id: String, message: String) : IOException("transaction $id failed: $message")
+class TransactionFailedException(val id: String, internal val reason: String) :
+    IOException("transaction $id failed: $reason")
 
 /** The access node refused a request or answered something else; `status` 0: there was no seal in time. */
 class AccessNodeException(val status: Int, message: String) : IOException("the access node answered $status: $message")
@@ -61,9 +62,21 @@ suspend fun CountersignClient.sendTransaction(
     val id = transactionId(transaction)
     onSigned(id)
     node.submit(transaction)
-    node.awaitSeal(id)
-    id
+    try {
+        node.awaitSeal(id)
+        id
+    } catch (error: TransactionFailedException) {
+        if (!isWrongSequenceNumber(error.reason)) throw error
+        // The payer's signature has another form, under which somebody else may have submitted the same
+        // transaction.
+        val twin = node.executedTwin(transaction) ?: throw error
+        node.awaitSeal(twin)
+        twin
+    }
 }
+
+/** Flow's error 1007. Further on may be a text of the transaction's author, such as that of a panic. */
+private fun isWrongSequenceNumber(reason: String) = reason.startsWith("[error code: 1007]", ignoreCase = true)
 
 /**
  * Waits for the seal of a transaction whose id is known. Throws TransactionFailedException where the chain
@@ -134,6 +147,22 @@ private class AccessNode(private val baseUrl: String) {
             }
             if (status == "Sealed") return@inTime
             delay(POLL_MS)
+        }
+    }
+
+    /**
+     * Returns the id under which the chain has run this very transaction with the payer's signature in its
+     * other form, if it has. Throws where the node does not answer.
+     */
+    suspend fun executedTwin(transaction: FlowTransaction): String? = twinIds(transaction).firstOrNull { id ->
+        try {
+            val (status, message) = get("/v1/transaction_results/$id") {
+                it.asJsonObject["status"].asString to it.asJsonObject["error_message"]?.asString.orEmpty()
+            }
+            (status == "Executed" || status == "Sealed") && !isWrongSequenceNumber(message)
+        } catch (error: AccessNodeException) {
+            if (error.status != 404) throw error
+            false
         }
     }
 

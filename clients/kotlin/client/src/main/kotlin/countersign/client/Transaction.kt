@@ -5,6 +5,7 @@ import com.google.gson.Strictness
 import com.google.gson.stream.JsonReader
 import com.google.gson.stream.JsonToken
 import java.io.IOException
+import java.math.BigInteger
 import java.nio.charset.CharacterCodingException
 
 /** The proposer's key, with the sequence number that the transaction consumes. `address`: 16 hex digits. */
@@ -59,6 +60,25 @@ fun transactionId(transaction: FlowTransaction): String {
     val (payload, payloadSignatures, envelopeSignatures) = transaction
     val lists = listOf(payloadSignatures, envelopeSignatures).map { itemOf(payload, it) }
     return sha3(encodeRlp(rlp(listOf(itemOf(payload)) + lists))).toHex()
+}
+
+/** Orders of the curves' groups: P-256 and secp256k1. */
+private val ORDERS = listOf(
+    "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
+    "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",
+).map { BigInteger(it, 16) }
+
+/**
+ * Returns the ids that a transaction has when somebody without any key turns its payer's signature (r, s)
+ * into (r, n − s), which the chain accepts too.
+ */
+internal fun twinIds(transaction: FlowTransaction): List<String> = ORDERS.mapNotNull { order ->
+    val envelope = transaction.envelopeSignatures.mapNotNull {
+        val other = order - BigInteger("0${it.signature.drop(64)}", 16)
+        it.copy(signature = it.signature.take(64) + other.toString(16).padStart(64, '0')).takeIf { other.signum() > 0 }
+    }
+    transaction.copy(envelopeSignatures = envelope).takeIf { envelope.size == transaction.envelopeSignatures.size }
+        ?.let(::transactionId)
 }
 
 private fun itemOf(payload: TransactionPayload): RlpItem = with(payload) {

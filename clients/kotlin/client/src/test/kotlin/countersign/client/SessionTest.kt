@@ -1,6 +1,7 @@
 package countersign.client
 
 import com.google.gson.JsonParser
+import com.sun.net.httpserver.HttpExchange
 import com.sun.net.httpserver.HttpServer
 import countersign.api.models.Credentials
 import countersign.api.models.Network
@@ -158,38 +159,72 @@ class SessionTest {
         service.close()
     }
 
-    @Test
-    fun `the same bytes are submitted again where a load balancer has answered in the node's place`() = runBlocking {
+    /** Sends a transaction by a gateway and an access node in one; `node` answers for transactions. */
+    private suspend fun send(
+        onSigned: suspend (id: String) -> Unit = {},
+        node: (HttpExchange) -> Pair<Int, String>,
+    ): Result<String> {
         val key = MemoryKeyStore().create()
-        val submitted = mutableListOf<String>()
         val address = """"address":"0x01cf0e2f2f715450","profileImageUrl":"","domainName":"","chainName":"flow""""
-        val signature = """{"signature":{"addr":"0x01","keyId":0,"signature":"aa"}}"""
+        val signature = """{"signature":{"addr":"0x01","keyId":0,"signature":"${"aa".repeat(64)}"}}"""
         val answers = mapOf(
             "/account/v1/me" to """{"account":{"id":"019a0000-0000-7000-8000-000000000001","addresses":[
                 {$address,"chainId":1,"chainType":"cadence"}],"parent":[],"createdAt":"2026-11-23T12:00:00.000Z"}}""",
             "/v1/blocks" to """[{"header":{"id":"${"ab".repeat(32)}"}}]""",
             "/v1/accounts/" to """{"keys":[{"index":"1","public_key":"0x${key.publicKey}","sequence_number":"7"}]}""",
             "/sign/v1/cadence/" to signature,
-            "/v1/transaction_results/" to """{"status":"Sealed","status_code":0,"error_message":""}""",
         )
         val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0)
-        for ((path, text) in answers) server.createContext(path) { exchange ->
+        fun answer(path: String, work: (HttpExchange) -> Pair<Int, String>) = server.createContext(path) { exchange ->
+            val (status, text) = work(exchange)
             exchange.responseHeaders.add("Content-Type", "application/json")
-            exchange.sendResponseHeaders(200, text.toByteArray().size.toLong())
-            exchange.responseBody.use { it.write(text.toByteArray()) }
+            exchange.sendResponseHeaders(status, if (text.isEmpty()) -1L else text.length.toLong())
+            if (text.isNotEmpty()) exchange.responseBody.use { it.write(text.toByteArray()) }
         }
-        server.createContext("/v1/transactions") { exchange ->
-            if (exchange.requestMethod == "POST") submitted += exchange.requestBody.reader().readText()
-            val status = if (exchange.requestMethod == "GET") 404 else if (submitted.size == 1) 503 else 201
-            exchange.sendResponseHeaders(status, -1)
-        }
+        for ((path, text) in answers) answer(path) { 200 to text }
+        for (path in listOf("/v1/transactions", "/v1/transaction_results/")) answer(path, node)
         server.start()
         val url = "http://127.0.0.1:${server.address.port}"
         val network = Network("flow", "cadence", 1, url, "0x01", "")
-        val id = runCatching { CountersignClient(url, key).sendTransaction(network, "transaction {}") }
+        val id = runCatching {
+            CountersignClient(url, key).sendTransaction(network, "transaction {}", onSigned = onSigned)
+        }
         server.stop(0)
+        return id
+    }
+
+    private fun result(errorMessage: String) =
+        """{"status":"Sealed","status_code":${if (errorMessage.isEmpty()) 0 else 1},"error_message":"$errorMessage"}"""
+
+    @Test
+    fun `the same bytes are submitted again where a load balancer has answered in the node's place`() = runBlocking {
+        val submitted = mutableListOf<String>()
+        val id = send { exchange ->
+            if (exchange.requestMethod == "POST") submitted += exchange.requestBody.reader().readText()
+            when {
+                exchange.requestMethod == "POST" -> (if (submitted.size == 1) 503 else 201) to ""
+                "results" in exchange.requestURI.path -> 200 to result("")
+                else -> 404 to ""
+            }
+        }
         assertEquals(64, id.getOrThrow().length)
         assertEquals(listOf(submitted.first(), submitted.first()), submitted)
+    }
+
+    @Test
+    fun `a transaction that ran under the id of its payer's signature in the other form has not failed`() = runBlocking {
+        val wrong = 200 to result("[Error Code: 1007] invalid: has sequence number 8, but given 7")
+        var signed = ""
+        suspend fun sendBeside(twin: Pair<Int, String>) = send({ signed = it }) { exchange ->
+            if (exchange.requestMethod == "POST") 201 to "" else if (signed in exchange.requestURI.path) wrong else twin
+        }
+        val id = sendBeside(200 to result("")).getOrThrow()
+        assertEquals(64, id.length)
+        assertNotEquals(signed, id)
+        for (twin in listOf(404 to "", wrong)) {
+            assertEquals(TransactionFailedException::class, sendBeside(twin).exceptionOrNull()!!::class)
+        }
+        assertEquals(AccessNodeException::class, sendBeside(503 to "").exceptionOrNull()!!::class)
     }
 
     @Test

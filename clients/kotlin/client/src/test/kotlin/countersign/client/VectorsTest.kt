@@ -105,6 +105,7 @@ class VectorsTest {
             val envelope = envelopeMessage(transaction.payload, transaction.payloadSignatures)
             assertEquals(vector.text("envelopeMessage"), envelope.toHex(), name)
             assertEquals(vector.text("id"), transactionId(transaction), name)
+            assertEquals(vector["twinIds"].asJsonArray.texts(), twinIds(transaction), name)
             assertEquals(transaction.payload, decodePayload(hexToBytes(vector.text("payloadMessage"))), name)
             refused("an envelope") { decodePayload(envelope) }
         }
