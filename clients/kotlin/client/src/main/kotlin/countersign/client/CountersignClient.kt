@@ -132,11 +132,7 @@ class CountersignClient(
         } catch (error: ProblemException) {
             if (error.status != 401) throw error
         }
-        changed {
-            // Not a session that was opened meanwhile.
-            val current = session.credentials
-            if (current == null || claim(current, "sid") == claim(used, "sid")) session.keep(null, SessionState.SIGNED_OUT)
-        }
+        changed { session.leave(used) }
     }
 
     /** The account of the session. */

@@ -99,6 +99,12 @@ class Session internal constructor(
         isOwn
     }
 
+    /** Forgets the session that a sign-out has ended, and none that was opened meanwhile. */
+    internal fun leave(used: Credentials?) = synchronized(lock) {
+        val current = load()
+        if (current == null || claim(current, "sid") == claim(used, "sid")) keep(null, SessionState.SIGNED_OUT)
+    }
+
     /** Exchanges the refresh token for the next pair. */
     internal fun refresh(used: Credentials): Credentials = synchronized(lock) {
         val stored = load() ?: throw ended()

@@ -25,6 +25,7 @@ import java.util.concurrent.CopyOnWriteArrayList
 /** Exchanges any refresh token for the next one, and notes it. */
 private class FakeService {
     val refreshed = mutableListOf<String>()
+    var onSignOut = {}
     private var connections = 0
     private val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0).apply {
         createContext("/auth/v1/token/refresh") { exchange ->
@@ -36,7 +37,10 @@ private class FakeService {
             exchange.sendResponseHeaders(200, answer.size.toLong())
             exchange.responseBody.use { it.write(answer) }
         }
-        createContext("/auth/v1/signout") { exchange -> exchange.sendResponseHeaders(204, -1) }
+        createContext("/auth/v1/signout") { exchange ->
+            onSignOut()
+            exchange.sendResponseHeaders(204, -1)
+        }
         createContext("/device/v1/events") { exchange ->
             connections += 1
             val event = if (connections < 12) "" else "event: key.added\ndata: {}\n\n"
@@ -137,6 +141,35 @@ class SessionTest {
         service.close()
         assertEquals(1, store.threads.size)
         assertNotEquals(Thread.currentThread(), store.threads.single())
+    }
+
+    @Test
+    fun `a sign-out takes no session with it that is opened meanwhile`() = runBlocking {
+        val service = FakeService()
+        var meanwhile: (() -> Unit)? = null
+        val store = object : CredentialStore {
+            @Volatile var kept: Credentials? = Credentials("access-1", "refresh-1")
+
+            override fun load() = kept.also { meanwhile?.invoke() }
+
+            override fun save(credentials: Credentials?) {
+                kept = credentials
+            }
+        }
+        val client = CountersignClient(service.url, MemoryKeyStore().create(), store)
+        val next = Credentials("access-2", "refresh-2")
+        val signIn = Thread { client.session.keep(next, SessionState.SIGNED_IN) }
+        service.onSignOut = {
+            meanwhile = {
+                meanwhile = null
+                signIn.start()
+                signIn.join(500)
+            }
+        }
+        client.signOut()
+        signIn.join()
+        service.close()
+        assertEquals(next, store.kept)
     }
 
     @Test
