@@ -1,7 +1,15 @@
 import { readFileSync } from "node:fs";
 import { type AccountEvent, CountersignClient, isMatchingCode, readKeyAddition } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
-import { decodeMessage, decodeRlp, readUserMessage, userMessage } from "@countersign/flow";
+import {
+  type AccountProof,
+  accountProofMessage,
+  decodeMessage,
+  decodeRlp,
+  readAccountProof,
+  readUserMessage,
+  userMessage,
+} from "@countersign/flow";
 import { canonicalPublicKey, challengeOf, hexToBytes, type KeyAlgorithm, parseSignature } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
@@ -16,6 +24,7 @@ interface Refused {
   bytes: string;
   message: string;
   der: string;
+  proof: AccountProof;
 }
 
 it("clients/vectors.json is what the packages make; node dev/src/native/vectors.ts writes it", async () => {
@@ -54,6 +63,7 @@ describe("the packages refuse all that the vectors call refused", () => {
     for (const message of vectors.refusedUserMessages) {
       expect(() => readUserMessage(userMessage(new TextEncoder().encode(message))), message).toThrow();
     }
+    refused(vectors.refusedAccountProofs, ({ proof }) => readAccountProof(accountProofMessage(proof)));
   });
 });
 

@@ -27,20 +27,31 @@ public func userMessage(_ text: String) throws -> Bytes {
     guard (1...maxUserMessageBytes).contains(bytes.count) else { throw FormatError("a text has 1 to 4096 bytes") }
     guard bytes.count != 32 else { throw FormatError("the text has 32 bytes, like a hash: add a character") }
     let scalars = text.replacingOccurrences(of: "\r\n", with: "\n").unicodeScalars
-    let isHidden = scalars.contains { scalar in
-        if scalar == "\n" || scalar == "\t" { return false }
-        let properties = scalar.properties
-        return isControl(properties.generalCategory) || properties.isDefaultIgnorableCodePoint
-            || [.lineSeparator, .paragraphSeparator].contains(properties.generalCategory) || scalar == "\u{2800}"
+    guard !scalars.contains(where: { $0 != "\n" && $0 != "\t" && isHidden($0) }) else {
+        throw FormatError("the text has hidden characters")
     }
-    guard !isHidden else { throw FormatError("the text has hidden characters") }
     return userMessageTag + bytes
 }
 
 /// Returns the bytes that are signed for an account proof, as FCL defines them. `nonce`: 32 to 128 bytes in
-/// hex.
+/// hex. Throws FormatError for another nonce, and for an app identifier with hidden characters or of more
+/// than 256 bytes.
 public func accountProofMessage(appIdentifier: String, address: String, nonce: String) throws -> Bytes {
-    try accountProofTag + encodeRlp(.list([.text(appIdentifier), .bytes(Bytes(hex: address)), .bytes(Bytes(hex: nonce))]))
+    let (account, random) = try (Bytes(hex: address), Bytes(hex: nonce))
+    guard (1...256).contains(appIdentifier.utf8.count) else { throw FormatError("an app identifier has 1 to 256 bytes") }
+    guard !appIdentifier.unicodeScalars.contains(where: isHidden) else {
+        throw FormatError("the app identifier has hidden characters")
+    }
+    guard account.count == 8 else { throw FormatError("an address has 8 bytes") }
+    guard (32...128).contains(random.count) else { throw FormatError("a nonce has 32 to 128 bytes") }
+    return accountProofTag + encodeRlp(.list([.text(appIdentifier), .bytes(account), .bytes(random)]))
+}
+
+/// Returns whether a character cannot be seen or changes the order of a text.
+func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    let category = scalar.properties.generalCategory
+    return isControl(category) || scalar.properties.isDefaultIgnorableCodePoint
+        || [.lineSeparator, .paragraphSeparator].contains(category) || scalar == "\u{2800}"
 }
 
 /// Returns whether a category is "Other" (C): control, format, surrogate, private use, unassigned.

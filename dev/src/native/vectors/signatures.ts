@@ -24,6 +24,16 @@ const PROOFS: AccountProof[] = [
   { appIdentifier: "Ada's wallet é", address: PAYMASTER, nonce: "00".repeat(128) },
 ];
 
+const REFUSED_PROOFS: [change: Partial<AccountProof>, why: string][] = [
+  [{ appIdentifier: "" }, "no app identifier"],
+  [{ appIdentifier: "é".repeat(129) }, "an app identifier of 258 bytes"],
+  [{ appIdentifier: "my\u3164app" }, "a filler in the app identifier"],
+  [{ appIdentifier: "my app\n" }, "a line end in the app identifier"],
+  [{ address: ADDRESS.slice(2) }, "an address of seven bytes"],
+  [{ nonce: "75".repeat(31) }, "a nonce of 31 bytes"],
+  [{ nonce: "75".repeat(129) }, "a nonce of 129 bytes"],
+];
+
 /** Strict DER of a raw signature (X.690). */
 function derOf(raw: Uint8Array): string {
   const integer = (bytes: Uint8Array) => {
@@ -102,4 +112,5 @@ export const userMessageVectors = () => ({
   })),
   refusedUserMessages: ["", "x".repeat(32), "x".repeat(4_097), "a\u0007b", "a\u202eb", "a\u200bb", "a\u2800b"],
   accountProofs: PROOFS.map((proof) => ({ proof, message: bytesToHex(accountProofMessage(proof)) })),
+  refusedAccountProofs: REFUSED_PROOFS.map(([change, why]) => ({ proof: { ...PROOFS[0]!, ...change }, why })),
 });

@@ -44,9 +44,15 @@ fun userMessage(text: String): ByteArray {
 
 /**
  * Returns the bytes that are signed for an account proof, as FCL defines them. `nonce`: 32 to 128 bytes in
- * hex.
+ * hex. Throws InvalidMessageException for another nonce, and for an app identifier with hidden characters or
+ * of more than 256 bytes.
  */
 fun accountProofMessage(appIdentifier: String, address: String, nonce: String): ByteArray {
-    val fields = listOf(rlp(appIdentifier), rlp(hexToBytes(address)), rlp(hexToBytes(nonce)))
-    return ACCOUNT_PROOF_TAG + encodeRlp(rlp(fields))
+    val fields = listOf(appIdentifier.toByteArray(), hexToBytes(address), hexToBytes(nonce))
+    val (appBytes, addressBytes, nonceBytes) = fields.map { it.size }
+    if (appBytes !in 1..256) throw InvalidMessageException("an app identifier has 1 to 256 bytes")
+    if (HIDDEN.containsMatchIn(appIdentifier)) throw InvalidMessageException("the app identifier has hidden characters")
+    if (addressBytes != 8) throw InvalidMessageException("an address has 8 bytes")
+    if (nonceBytes !in 32..128) throw InvalidMessageException("a nonce has 32 to 128 bytes")
+    return ACCOUNT_PROOF_TAG + encodeRlp(rlp(fields.map { rlp(it) }))
 }

@@ -182,11 +182,11 @@ class VectorsTest {
         assertEquals(refresh.text("message"), refreshProofMessage(refresh.text("refreshToken")).toHex())
         for (vector in each("userMessages")) assertEquals(vector.text("message"), userMessage(vector.text("text")).toHex())
         for (text in vectors["refusedUserMessages"].asJsonArray.texts()) refused(text) { userMessage(text) }
-        for (vector in each("accountProofs")) {
-            val proof = vector["proof"].asJsonObject
-            val message = accountProofMessage(proof.text("appIdentifier"), proof.text("address"), proof.text("nonce"))
-            assertEquals(vector.text("message"), message.toHex())
+        fun proofMessage(vector: JsonObject) = with(vector["proof"].asJsonObject) {
+            accountProofMessage(text("appIdentifier"), text("address"), text("nonce"))
         }
+        for (vector in each("accountProofs")) assertEquals(vector.text("message"), proofMessage(vector).toHex())
+        for (vector in each("refusedAccountProofs")) refused(vector.text("why")) { proofMessage(vector) }
     }
 
     @Test
