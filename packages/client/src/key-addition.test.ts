@@ -87,6 +87,14 @@ describe("describeKeyAddition", () => {
     expect(plainName(name)).toMatch(/^your own phone"\. Approve this !{34}…$/);
   });
 
+  it.each(["\u3164", "\u2800", "\ufe0f\u{e0101}", " \u115f\u034f "])(
+    "takes a name that looks empty for none",
+    (name) => {
+      expect(plainName(name)).toBe("");
+      expect(describeKeyAddition(askedBy(key, { device: { name } }))).toMatch(/^“A device without a name” /);
+    },
+  );
+
   it("describes nothing but the addition of a key", () => {
     const message = messageOf(additionPayload(key, { script: "transaction {}" }));
     expect(() => describeKeyAddition(askedBy(key, { message }))).toThrow(KeyAdditionError);

@@ -122,7 +122,7 @@ const MAX_NAME = 64;
 export function plainName(text: string): string {
   const plain = text
     .normalize("NFC")
-    .replace(/[\p{C}\p{Z}]+/gu, " ")
+    .replace(/[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]+/gu, " ")
     .replace(/[“”]/g, '"')
     .trim();
   const characters = [...plain];

@@ -116,9 +116,7 @@ private let maxName = 64
 private func clean(_ text: String) -> String {
     var plain: [Unicode.Scalar] = []
     for scalar in text.precomposedStringWithCanonicalMapping.unicodeScalars {
-        let category = scalar.properties.generalCategory
-        let isSpace = [.spaceSeparator, .lineSeparator, .paragraphSeparator].contains(category) || isControl(category)
-        if !isSpace {
+        if !isHidden(scalar) && scalar.properties.generalCategory != .spaceSeparator {
             plain.append("“”".unicodeScalars.contains(scalar) ? "\"" : scalar)
         } else if !plain.isEmpty && plain.last != " " {
             plain.append(" ")

@@ -49,12 +49,9 @@ public func accountProofMessage(appIdentifier: String, address: String, nonce: S
 
 /// Returns whether a character cannot be seen or changes the order of a text.
 func isHidden(_ scalar: Unicode.Scalar) -> Bool {
-    let category = scalar.properties.generalCategory
-    return isControl(category) || scalar.properties.isDefaultIgnorableCodePoint
-        || [.lineSeparator, .paragraphSeparator].contains(category) || scalar == "\u{2800}"
-}
-
-/// Returns whether a category is "Other" (C): control, format, surrogate, private use, unassigned.
-func isControl(_ category: Unicode.GeneralCategory) -> Bool {
-    [.control, .format, .surrogate, .privateUse, .unassigned].contains(category)
+    let hidden: [Unicode.GeneralCategory] = [
+        .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator,
+    ]
+    let properties = scalar.properties
+    return hidden.contains(properties.generalCategory) || properties.isDefaultIgnorableCodePoint || scalar == "\u{2800}"
 }

@@ -53,6 +53,7 @@ const SHOWN: Names[] = [
   Object.fromEntries(Object.keys(NAMES).map((name) => [name, ""])) as unknown as Names,
   { ...NAMES, name: "phone” \u202e\u200b\u0007 “evil", location: "", email: "" },
   { ...NAMES, name: "🦊".repeat(70), deviceModel: "e\u0301".repeat(70), osName: "  \t a \n b  " },
+  { ...NAMES, appName: "\u2800", name: "\u3164\ufe0f\u{e0101} \u115f", deviceModel: "\u180b9\u17b4\uffa0" },
 ];
 
 /** Returns the part of a request that a person decides on. */

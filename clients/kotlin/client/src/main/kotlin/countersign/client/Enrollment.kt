@@ -102,7 +102,7 @@ private const val MAX_NAME = 64
  */
 private fun clean(text: String): String {
     val plain = Normalizer.normalize(text, Normalizer.Form.NFC)
-        .replace(Regex("[\\p{C}\\p{Z}]+"), " ")
+        .replace(Regex("[$HIDDEN_CHARACTERS\\p{Z}]+"), " ")
         .replace(Regex("[“”]"), "\"")
         .trim()
     if (plain.codePointCount(0, plain.length) <= MAX_NAME) return plain

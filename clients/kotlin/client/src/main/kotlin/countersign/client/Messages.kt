@@ -23,10 +23,10 @@ private const val MAX_USER_MESSAGE_BYTES = 4_096
  * Characters that cannot be seen or that change the order of a text. Stricter than the service: the joiners
  * and selectors of composed emoji are among them.
  */
-private val HIDDEN = Regex(
-    "[\\p{C}\\p{Zl}\\p{Zp}\\x{2800}\\x{34f}\\x{115f}\\x{1160}\\x{17b4}\\x{17b5}\\x{180b}-\\x{180f}\\x{3164}" +
-        "\\x{fe00}-\\x{fe0f}\\x{ffa0}\\x{e0000}-\\x{e0fff}]",
-)
+internal const val HIDDEN_CHARACTERS =
+    "\\p{C}\\p{Zl}\\p{Zp}\\x{2800}\\x{34f}\\x{115f}\\x{1160}\\x{17b4}\\x{17b5}\\x{180b}-\\x{180f}\\x{3164}" +
+        "\\x{fe00}-\\x{fe0f}\\x{ffa0}\\x{e0000}-\\x{e0fff}"
+private val HIDDEN = Regex("[$HIDDEN_CHARACTERS]")
 private val LAYOUT = Regex("\r?\n|\t")
 
 /**
