@@ -12,15 +12,27 @@ const URL_PASSWORD = /(:\/\/[^\s:/@]*:)[^\s@]+@([^\s@/"']*@)*|(:\/\/)[^\s:/@]+@/
 /** A text that one of the patterns above can match contains one of these; most texts contain none. */
 const SUSPICIOUS = /@|%40|eyJ|PRIVATE KEY|bearer|basic/i;
 
+/** Prisma prints a call's arguments between these two. */
+const PRISMA_CALL = "` invocation";
+const PARAGRAPH = "\n\n";
+
+/** Removes a call's arguments, such as a login's subject, from an error of Prisma's. */
+function withoutArguments(text: string): string {
+  const begin = text.indexOf(PRISMA_CALL);
+  const end = text.lastIndexOf(PARAGRAPH);
+  return begin === -1 || end < begin ? text : text.slice(0, begin + PRISMA_CALL.length) + text.slice(end);
+}
+
 /** Characters of a secret that a cut may divide. */
 const MAX_SECRET = 512;
 
 /**
- * Removes credentials and e-mail addresses from a text; for error messages of other people's code. The text
- * is cut before, since the patterns take long for a long one. Its last characters are dropped after: they may
- * be half of a secret.
+ * Removes credentials, e-mail addresses and the arguments of Prisma's calls from a text; for error messages
+ * of other people's code. The text is cut before, since the patterns take long for a long one. Its last
+ * characters are dropped after: they may be half of a secret.
  */
-export function scrub(text: string, limit = 2_000): string {
+export function scrub(error: string, limit = 2_000): string {
+  const text = withoutArguments(error);
   if (!SUSPICIOUS.test(text)) return text.slice(0, limit);
   const scrubbed = text
     .slice(0, limit + MAX_SECRET)
