@@ -138,7 +138,5 @@ export function createFlowChain(
       if (!parents.every((parent) => /^[0-9a-f]{16}$/.test(parent))) throw new Error("not a list of addresses");
       return parents.sort();
     },
-
-    transactionUrl: (id) => network.explorerTransactionUrl.replace("{id}", id),
   };
 }

@@ -28,7 +28,7 @@ export function openChains(networks: Watched<Networks>, clock: Clock) {
       createAccessApi({ baseUrl: network.accessNode, fetch }),
     ) as [AccessApi, AccessApi];
     const chain = createFlowChain(network, access, longAnswers);
-    chains.set(chainName, asOutsidePort("chain", chain, { transactionUrl: false }));
+    chains.set(chainName, asOutsidePort("chain", chain));
     const names = createFlowNames(network, access);
     if (names) lookups.set(chainName, names);
     else lookups.delete(chainName);
@@ -50,6 +50,7 @@ export function openChains(networks: Watched<Networks>, clock: Clock) {
     /** Calls `listener` with the name of each chain that is added later. */
     onAdded: (listener: (chainName: string) => void) => void listeners.push(listener),
     profiles: createProfiles({ lookups, clock }),
-    transactionUrl: (chainName: string, id: string) => chains.get(chainName)?.transactionUrl(id) ?? "",
+    transactionUrl: (chainName: string, id: string) =>
+      networks.current().get(chainName)?.explorerTransactionUrl.replace("{id}", id) ?? "",
   };
 }

@@ -82,18 +82,19 @@ export function createdAccounts(events: readonly ChainEvent[]): OperatorAddresse
 const serves = (key: ChainKey, publicKey: string) =>
   !key.revoked && key.publicKey === publicKey && key.weight >= 1000 && key.hashAlgorithm === "SHA3_256";
 
-/** Returns why the accounts on chain cannot serve, or undefined where they can. Errors: AccessApiError. */
-export async function findProblem(
+/** Requires that the accounts on chain can serve. Errors: AccessApiError; Error that says why they cannot. */
+export async function requireServing(
   access: Pick<AccessApi, "accountKeys">,
   { creator, paymaster }: OperatorAddresses,
   wanted: Pick<OperatorAccounts, "creatorKey" | "creatorKeys" | "paymasterKey">,
-): Promise<string | undefined> {
+): Promise<void> {
   const [creatorKeys, paymasterKeys] = await Promise.all([creator, paymaster].map((each) => access.accountKeys(each)));
   const first = creatorKeys!.slice(0, wanted.creatorKeys).filter((key) => serves(key, wanted.creatorKey));
   if (first.length < wanted.creatorKeys)
-    return `the creator ${creator} has ${first.length} of ${wanted.creatorKeys} keys with weight 1000 and SHA3_256`;
+    throw new Error(
+      `the creator ${creator} has ${first.length} of ${wanted.creatorKeys} keys with weight 1000 and SHA3_256`,
+    );
   const [key] = paymasterKeys!;
   if (key === undefined || !serves(key, wanted.paymasterKey))
-    return `the first key of the paymaster ${paymaster} is not the given one with weight 1000 and SHA3_256`;
-  return undefined;
+    throw new Error(`the first key of the paymaster ${paymaster} is not the given one with weight 1000 and SHA3_256`);
 }

@@ -14,9 +14,9 @@ import { z } from "zod";
 import {
   createdAccounts,
   createOperatorAccounts,
-  findProblem,
   type OperatorAccounts,
   type OperatorAddresses,
+  requireServing,
 } from "../chain/operator-accounts.ts";
 import { toFlow } from "../domain/admin/list-balances.ts";
 import { transactionFromJson, transactionToJson } from "../store/transaction-json.ts";
@@ -60,10 +60,8 @@ const values = options.refine((given) => given["public-access-node"] !== undefin
 });
 
 /**
- * `account networks create`: the chain's part of the key ceremony. In one transaction of the funder it
- * creates and funds the creator and the paymaster with the signer's public keys, checks both on chain, and
- * writes the network to CS_NETWORKS_FILE. Repeated, it continues where it was interrupted, and changes
- * nothing once the network is there. No private key of the service is needed.
+ * The chain's part of the key ceremony, in one transaction of the funder. Repeated, it continues where it was
+ * interrupted, and changes nothing once the network is there. No private key of the service is needed.
  */
 export const networksCreate = command({
   usage: `networks create --chain <chain name> --network testnet|mainnet|emulator --access-node <URL>
@@ -164,11 +162,6 @@ export const networksCreate = command({
 interface Funder extends Pick<ChainSigner, "address" | "keyId"> {
   /** A P-256 scalar in hex, as `flow keys generate` writes it. */
   keyFile: string;
-}
-
-async function requireServing(access: AccessApi, addresses: OperatorAddresses, wanted: OperatorAccounts) {
-  const problem = await findProblem(access, addresses, wanted);
-  if (problem !== undefined) throw new Error(problem);
 }
 
 /**

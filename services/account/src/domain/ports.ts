@@ -62,8 +62,8 @@ export interface Lease {
 
 /** The leases of chains, each for one replica's work. */
 export interface Leases {
-  /** Returns whether the lease's owner has the lease of a chain already, or nobody has it. */
-  mayLease(chainName: string, lease: Lease): Promise<boolean>;
+  /** Returns whether the owner has the lease of a chain already, or nobody has it. */
+  mayLease(chainName: string, owner: string): Promise<boolean>;
 }
 
 /** The heights up to which each chain was read. */

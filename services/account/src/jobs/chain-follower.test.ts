@@ -10,6 +10,7 @@ async function roundsWith(mayLease: boolean): Promise<number> {
     every: (_ms, _job, run) => void runs.push(run as (typeof runs)[number]),
     job: "test",
     chains: new Map([["flow", { chainName: "flow" }]]),
+    onAdded: () => undefined,
     leases: { mayLease: async () => mayLease },
     owner: "",
     round: async () => {

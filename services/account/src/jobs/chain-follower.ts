@@ -9,7 +9,7 @@ export interface ChainFollowerOptions<C extends { readonly chainName: string }> 
   /** May change. */
   readonly chains: ReadonlyMap<string, C>;
   /** Calls `start` with the name of each chain that is added later. */
-  readonly onAdded?: (start: (chainName: string) => void) => void;
+  readonly onAdded: (start: (chainName: string) => void) => void;
   readonly leases: Leases;
   /** This process, in the leases. */
   readonly owner: string;
@@ -39,7 +39,7 @@ export function forEachChain(
     start(chainName);
   };
   for (const chainName of chains.keys()) once(chainName);
-  onAdded?.(once);
+  onAdded(once);
 }
 
 /** Follows every chain, each in one of the replicas. */
@@ -48,11 +48,11 @@ export function followChains<C extends { readonly chainName: string }>(options: 
   forEachChain(options, (chainName) => {
     const once = async (signal: AbortSignal) => {
       const chain = chains.get(chainName);
-      if (chain === undefined) return false;
+      if (chain === undefined || !(await leases.mayLease(chainName, owner))) return false;
       const now = clock.now();
       const lease = { owner, now, until: new Date(now.getTime() + LEASE_MS + pollMs) };
       // The round asks the chain before it renews the lease: a replica that cannot reach the chain loses it.
-      return (await leases.mayLease(chainName, lease)) && round(chain, lease, signal);
+      return round(chain, lease, signal);
     };
     every(pollMs, `${job} of ${chainName}`, once, RETRY_MS);
   });

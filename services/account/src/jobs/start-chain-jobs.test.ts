@@ -14,7 +14,7 @@ async function asked({ hasLease }: { hasLease: boolean }): Promise<string[]> {
   const asking: string[] = [];
   const owners = new Set<string>();
   const leases = {
-    async mayLease(_chainName: string, { owner }: Lease) {
+    async mayLease(_chainName: string, owner: string) {
       owners.add(owner);
       return hasLease;
     },
@@ -36,6 +36,7 @@ async function asked({ hasLease }: { hasLease: boolean }): Promise<string[]> {
   };
   const options = {
     chains: new Map([[chainName, chain]]),
+    onAdded: () => undefined,
     keyWatch: leases,
     settlements: leases,
     readings: { openSagas: async () => [], watchedHeight: async () => 5n },
@@ -76,11 +77,11 @@ it("a rotation that the replica with the lease cannot complete is completed by a
   vi.useFakeTimers();
   const committedAt = Date.now();
   const lease = { owner: "", until: 0 };
-  const isFree = ({ owner, now }: Lease) => lease.owner === owner || lease.until < now.getTime();
+  const isFree = (owner: string) => lease.owner === owner || lease.until < Date.now();
   const keyWatch = {
-    mayLease: async (_chainName: string, asked: Lease) => isFree(asked),
+    mayLease: async (_chainName: string, owner: string) => isFree(owner),
     async lease(_chainName: string, asked: Lease) {
-      if (!isFree(asked)) return undefined;
+      if (!isFree(asked.owner)) return undefined;
       Object.assign(lease, { owner: asked.owner, until: asked.until.getTime() });
       return 5n;
     },
@@ -101,6 +102,7 @@ it("a rotation that the replica with the lease cannot complete is completed by a
     const runtime = { every, clock: systemClock, logger, metrics: createMetrics("test") };
     const options = {
       chains: new Map([[chainName, { chainName, maxEventBlocks: 250n, latestBlock: async () => ({ height: 5n }) }]]),
+      onAdded: () => undefined,
       keyWatch,
       settlements: { mayLease: async () => false },
       readings: { openSagas: async () => Promise.reject(new Error("not read here")) },
@@ -151,6 +153,7 @@ it("watches keys and settles budgets also where many blocks are too much for one
   };
   const options = {
     chains: new Map([[chainName, chain]]),
+    onAdded: () => undefined,
     keyWatch: storeOf("keys"),
     settlements: storeOf("budgets"),
     budgetSigner: { begin: async () => ({ mark: new Date(), open: true }), settle: async () => undefined },

@@ -19,7 +19,7 @@ const STUCK_MS = 10_000;
 
 export interface ChainJobsOptions extends OpenRotationsOptions {
   readonly chains: ReadonlyMap<string, KeyWatchChain & ObservedChain & SettlementChain>;
-  readonly onAdded?: (start: (chainName: string) => void) => void;
+  readonly onAdded: (start: (chainName: string) => void) => void;
   readonly keyWatch: WatchKeysOptions["store"] & Leases;
   readonly readings: ChainReadings;
   readonly settlements: Heights;
@@ -38,7 +38,7 @@ export function startChainJobs(
 ): void {
   const { clock, every, logger, metrics } = runtime;
   const { chains, onAdded, keyWatch, readings, settlements, budgetSigner } = options;
-  const following = { every, chains, ...(onAdded && { onAdded }), owner: uuidv4(), clock };
+  const following = { every, chains, onAdded, owner: uuidv4(), clock };
   const raised = reportAlerts({ logger, counter: createAlertCounter(metrics, chains.keys(), config.alertActions) });
   const watching = { store: keyWatch, actions: config.alertActions, raised };
   followChains({
@@ -73,10 +73,8 @@ export function startChainJobs(
   forEachChain(following, (chainName) => {
     // The watch of the chain's keys renews the lease. After a failure the next read is no sooner.
     every(OPEN_SAGAS_MS, `metrics of ${chainName}`, async (signal) => {
-      const now = clock.now();
-      const lease = { owner: following.owner, now, until: now };
       const chain = chains.get(chainName);
-      if (chain && (await keyWatch.mayLease(chainName, lease))) await observe(chain, signal);
+      if (chain && (await keyWatch.mayLease(chainName, following.owner))) await observe(chain, signal);
     });
     every(STUCK_MS, `stuck server key rotations of ${chainName}`, async (signal) => {
       if (chains.has(chainName)) await reconcileStuck(chainName, signal, new Date(clock.now().getTime() - STUCK_MS));

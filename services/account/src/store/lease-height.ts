@@ -13,7 +13,7 @@ export function heightsIn(postgres: Queries, table: "key_watch" | "budget_settle
   });
   return {
     // By the database's clock: those of replicas may differ by more than a lease lasts.
-    async mayLease(chainName: string, { owner }: Lease): Promise<boolean> {
+    async mayLease(chainName: string, owner: string): Promise<boolean> {
       const text = "SELECT 1 FROM TABLE WHERE chain_name = $1 AND lease_owner <> $2::uuid AND lease_until >= now()";
       return (await postgres.query(statement("others' leases", text, [chainName, owner]))).length === 0;
     },

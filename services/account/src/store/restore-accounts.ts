@@ -83,9 +83,9 @@ export async function emitAlertsAgain(prisma: PrismaClient, since: Date): Promis
     const alerts = await prisma.chainAlert.findMany({ where, orderBy: { id: "asc" }, take: 1_000 });
     if (alerts.length === 0) return emitted;
     await prisma.outbox.createMany({
-      data: alerts.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) => ({
-        ...eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
-      })),
+      data: alerts.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) =>
+        eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
+      ),
       skipDuplicates: true,
     });
     emitted += alerts.length;

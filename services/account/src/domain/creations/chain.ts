@@ -52,5 +52,4 @@ export interface Chain {
     to: bigint,
     signal: AbortSignal,
   ): Promise<DeployedAccount[]>;
-  transactionUrl(id: string): string;
 }

@@ -86,7 +86,6 @@ async function play(script: Script, start: Creation = creation()) {
     },
     outcome: async () => next(outcomes),
     findDeployed: async () => script.found ?? [],
-    transactionUrl: () => "",
   };
   const signer: CreationSigner = {
     deriveServerKeys: async () => ({ version: next(versions), publicKeys: serverKeys }),
