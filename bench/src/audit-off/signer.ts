@@ -12,7 +12,7 @@ const NO_RECORD = { sequence: 0n, hash: "", text: "", time: new Date(0) } as Aud
 const NO_RECORDS = { records: [NO_RECORD], signature: new Uint8Array() };
 
 /** Commits counts and reservations without records: a batch whose chain has another head is not written. */
-async function commitCharge(store: AuditStore, head: AuditHead, charge?: Charge): Promise<boolean> {
+async function commitCharge(store: AuditStore, head: AuditHead, charge: Charge): Promise<boolean> {
   try {
     return await store.commit({ ...head, sequence: -1n }, NO_RECORDS, charge);
   } catch (error) {

@@ -57,17 +57,16 @@ export async function startSigner(
   const backendOf: Backends = (caller) => backends.current()(caller);
   const policies = startPolicies(config.policyFile, runtime);
   const reader = await startReader(config.parser, runtime);
-  const { vault, auditKeys } = await startVault(config, runtime);
+  const runningVault = await startVault(config, runtime);
+  const { vault } = runningVault;
+  const signer = auditSigner(runningVault);
   const { administration, auditRecords, budgetUse, checkpoints, ...stores } = await openStores(runtime, chains);
   const rulesOf = budgetRulesOf(policies, backendOf);
   const budgetMetrics = startBudgetMetrics({ metrics, logger, use: budgetUse, rulesOf });
   onClose("budget metrics", () => budgetMetrics.close());
   const { onBudgetExceeded, onUnderestimated } = budgetMetrics;
   const records = wrapAuditStore(auditRecords);
-  const audit = await startAudit(
-    { vault, auditKeys, records, checkpoints, settings: config, onBudgetExceeded },
-    runtime,
-  );
+  const audit = await startAudit({ vault, signer, records, checkpoints, settings: config, onBudgetExceeded }, runtime);
   const auth = runtime.client(TokenStateService, "auth", ASK_AUTH_MS);
   const tokenState = runtime.watchTokenState(auth);
   const tokenVerifier = runtime.tokenVerifier(tokenState, { refuseFrozen: true, staleReason: "SignerNotCurrent" });
@@ -100,7 +99,7 @@ export async function startSigner(
   });
   const { explain } = commands;
   const { archiveMinDays, twoPersons } = config;
-  const archiving = { auditSigner: auditSigner({ vault, auditKeys }), archiveMinDays, twoPersons, clock };
+  const archiving = { auditSigner: signer, archiveMinDays, twoPersons, clock };
   const administering = { ...administration, ...archiving, policies, explain };
   const server = runtime
     .server({ tokenVerifier, deadlineMs: 2_000, deadlines: { "signer.v1.Budgets/SettleReservations": 10_000 } })

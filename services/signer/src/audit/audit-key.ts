@@ -20,7 +20,7 @@ export interface AuditSigner {
 }
 
 /** Signs a text with the audit key. */
-export async function signText(signer: AuditSigner, text: string): Promise<SignedText> {
+export async function signText(signer: Pick<AuditSigner, "sign">, text: string): Promise<SignedText> {
   return { text, signature: Buffer.from(await signer.sign(Buffer.from(text))).toString("hex") };
 }
 

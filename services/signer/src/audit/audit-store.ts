@@ -46,7 +46,7 @@ export interface AuditStore {
    * a limit or a budget would be passed. Errors: AuditHeadMovedError, without records, where the chain has
    * another head: what it counted and reserved may stay, as after a signature that never left.
    */
-  commit(head: AuditHead, batch: SignedBatch, charge?: Charge): Promise<boolean>;
+  commit(head: AuditHead, batch: SignedBatch, charge: Charge): Promise<boolean>;
   /**
    * The same after a commit that returned false: adds the counts, locks the budgets, calls `applyLimits` with
    * the new counts and the state of the budgets, and commits its result, which may be no record.

@@ -16,7 +16,7 @@ const AUDIT_KEY = { role: "audit" } as const;
 
 export interface AuditOptions {
   readonly vault: RunningVault["vault"];
-  readonly auditKeys: RunningVault["auditKeys"];
+  readonly signer: AuditSigner;
   readonly records: AuditStore;
   readonly checkpoints: CheckpointStore;
   readonly settings: {
@@ -29,7 +29,7 @@ export interface AuditOptions {
 }
 
 /** Returns the vault's audit key for texts of checkpoints and archives. */
-export function auditSigner({ vault, auditKeys }: Pick<AuditOptions, "vault" | "auditKeys">): AuditSigner {
+export function auditSigner({ vault, auditKeys }: RunningVault): AuditSigner {
   // The one of the start: other replicas must know a newer one before it signs.
   const version = vault.version(AUDIT_KEY);
   return {
@@ -43,7 +43,7 @@ export function auditSigner({ vault, auditKeys }: Pick<AuditOptions, "vault" | "
 
 /** Starts the process's audit log and the checkpoints over all logs; they stop with the process. */
 export async function startAudit(
-  { vault, auditKeys, records, checkpoints, settings, onBudgetExceeded }: AuditOptions,
+  { vault, signer, records, checkpoints, settings, onBudgetExceeded }: AuditOptions,
   { logger, metrics, clock, onClose }: Pick<ServiceProcess, "logger" | "metrics" | "clock" | "onClose">,
 ): Promise<AuditLog> {
   const { signaturesPerMinute, checkpointFile, checkpointMs } = settings;
@@ -68,7 +68,7 @@ export async function startAudit(
   });
   const checkpointer = startCheckpointer({
     store: checkpoints,
-    signer: auditSigner({ vault, auditKeys }),
+    signer,
     ownHead: log.head,
     ...(checkpointFile && { file: openCheckpointFile(checkpointFile) }),
     intervalMs: checkpointMs,

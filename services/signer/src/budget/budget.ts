@@ -12,15 +12,11 @@ export interface Amounts {
 export const AMOUNTS = ["count", "computation", "fees"] as const;
 
 /** The reserved or used part of a budget in a window that is not over. */
-export interface BudgetUse {
+export interface BudgetUse extends Amounts {
   readonly chainName: string;
   /** See BudgetWindow. */
   readonly windowId: string;
   readonly endsAt: Date;
-  readonly count: number;
-  readonly computation: number;
-  /** In 10⁻⁸ FLOW. */
-  readonly fees: number;
 }
 
 /** One budget in one of its windows. */

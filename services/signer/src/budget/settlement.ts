@@ -1,23 +1,21 @@
 import { type Amounts, isOpenFees } from "./budget.ts";
 
+/** The use of the chain by a transaction; fees in 10⁻⁸ FLOW. */
+export type ChainUse = Pick<Amounts, "computation" | "fees">;
+
 /** A transaction that the chain has executed and the paymaster paid for. */
-export interface Executed {
+export interface Executed extends ChainUse {
   readonly proposal: string;
-  readonly computation: number;
-  /** In 10⁻⁸ FLOW. */
-  readonly fees: number;
 }
 
 /** An open reservation: the windows with these ids hold its amounts. */
-export interface OpenReservation {
+export interface OpenReservation extends ChainUse {
   readonly proposal: string;
-  readonly computation: number;
-  readonly fees: number;
   readonly windowIds: readonly string[];
 }
 
 /** The amounts that windows get back, by their ids. */
-export type Returned = Map<string, Pick<Amounts, "computation" | "fees">>;
+export type Returned = Map<string, ChainUse>;
 
 function addReturned(returned: Returned, windowIds: readonly string[], computation: number, fees: number): void {
   for (const id of windowIds) {
@@ -26,9 +24,6 @@ function addReturned(returned: Returned, windowIds: readonly string[], computati
   }
 }
 
-/** The least that a transaction used, however little is reported. */
-export type Floor = Pick<Amounts, "computation" | "fees">;
-
 /**
  * Returns the settled proposals and what each window gets back: what was reserved less what the chain took,
  * which counts as at least `floor` and at most what was reserved. An account's open fees get all of it back.
@@ -36,7 +31,7 @@ export type Floor = Pick<Amounts, "computation" | "fees">;
 export function settle(
   open: readonly OpenReservation[],
   executed: readonly Executed[],
-  floor: Floor,
+  floor: ChainUse,
 ): { settled: string[]; returned: Returned; underestimated: number } {
   const byProposal = new Map(executed.map((each) => [each.proposal, each]));
   const returned: Returned = new Map();

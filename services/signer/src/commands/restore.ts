@@ -18,6 +18,7 @@ import {
   UsageError,
   writeJsonLines,
 } from "@countersign/runtime";
+import { signText } from "../audit/audit-key.ts";
 import { beginEpoch, type Epoch } from "../audit/begin-epoch.ts";
 import { checkpointText, type SignedCheckpoint } from "../audit/checkpoint.ts";
 import { type Prisma, PrismaClient } from "../store/generated/client.ts";
@@ -31,8 +32,7 @@ import { keystorePlace } from "./open-keystore.ts";
 const AUDIT = { role: "audit" } as const;
 
 /**
- * `signer restore`: states in the audit log what was lost, begins running time locks again, and finds the
- * accounts and keys again that the chain shows: an account is its id's where it has the server key that the
+ * Begins running time locks again too. An account on chain is an id's where it has the server key that the
  * vault derives for that id.
  */
 export const restore = command({
@@ -108,8 +108,7 @@ export const restore = command({
 /** Signs and writes the checkpoint that begins an epoch. Returns a line that says what is lost. */
 async function recordEpoch(tx: Prisma.TransactionClient, epoch: Epoch, vault: Vault): Promise<string> {
   const text = checkpointText(epoch.checkpoint);
-  const signature = Buffer.from(await vault.sign(AUDIT, Buffer.from(text))).toString("hex");
-  await writeEpoch(tx, epoch, { text, signature });
+  await writeEpoch(tx, epoch, await signText({ sign: (bytes) => vault.sign(AUDIT, bytes) }, text));
   const { sequence, restore } = epoch.checkpoint;
   const records = restore!.ends.reduce((sum, { size, kept }) => sum + Math.max(0, size - kept), 0);
   return `checkpoint ${sequence} begins an epoch: ${epoch.lost.length} checkpoints and ${records} records lost`;

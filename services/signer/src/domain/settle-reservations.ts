@@ -1,5 +1,5 @@
 import { AppError } from "@countersign/core";
-import type { Executed, Floor } from "../budget/settlement.ts";
+import type { ChainUse, Executed } from "../budget/settlement.ts";
 import { type ChainPolicy, referenceSeconds } from "../policy/chain.ts";
 
 /** Reservations that wait for their chain. */
@@ -7,13 +7,13 @@ export interface SettlementStore {
   /** The database's time, and whether a reservation of the chain is open. */
   begin(chainName: string): Promise<{ mark: Date; open: boolean }>;
   /**
-   * Lowers reservations and usage to what the chain used, once each. Returns how many, how many used more
-   * than was reserved, and whether none is left for the same call again.
+   * Lowers reservations and usage to what the chain used, at least `floor`, once each. Returns how many, how
+   * many used more than was reserved, and whether none is left for the same call again.
    */
   settle(
     chainName: string,
     executed: readonly Executed[],
-    floor: Floor,
+    floor: ChainUse,
     now: Date,
   ): Promise<{ settled: number; underestimated: number; isWhole: boolean }>;
   /**

@@ -79,68 +79,71 @@ const creationRules = countRules.superRefine((rules, context) => {
 /** Mainnet's. */
 const DEFAULT_PRICES: FeePrices = feePrices.parse({ inclusionFlow: 0.0001, computationFlow: 0.00004 });
 
-const schema = z.strictObject({
-  version: z.string().regex(/^[\w.-]{1,40}$/, "a version is letters, digits, dots and dashes"),
-  mode: z.enum(["standard", "strict", "templates"]),
-  caps: z.strictObject({
-    gasLimit: z.number().int().min(1).max(9999),
-    openFeesFlow: z.number().positive().max(1e7).default(5),
-  }),
-  switches: z.strictObject({
-    authorizer: z.boolean(),
-    paymaster: z.boolean(),
-    creation: z.boolean(),
-    userMessages: z.boolean().optional(),
-  }),
-  budgets: z
-    .strictObject({
-      account: budgetRules.prefault(DEFAULT_BUDGETS.account),
-      app: budgetRules.prefault(DEFAULT_BUDGETS.app),
-      service: budgetRules.prefault(DEFAULT_BUDGETS.service),
-      backend: budgetRules.prefault(DEFAULT_BUDGETS.backend),
-      creation: creationRules.prefault(DEFAULT_BUDGETS.creation),
-    })
-    .prefault({}),
-  prices: z.record(z.string().min(1), feePrices).default({}),
-  contracts: z
-    .strictObject({ mayGetAccount: setOf(contract), mayNamePaths: setOf(contract), denied: setOf(contract) })
-    .prefault({}),
-  scripts: z.strictObject({ allowed: setOf(scriptHash), denied: setOf(scriptHash) }).prefault({}),
-  appIdentifiers: z.record(z.string().min(1), setOf(z.string().min(1))).default({}),
-});
+/** The schema of a policy file. */
+export const policyFile = z
+  .strictObject({
+    version: z.string().regex(/^[\w.-]{1,40}$/, "a version is letters, digits, dots and dashes"),
+    mode: z.enum(["standard", "strict", "templates"]),
+    caps: z.strictObject({
+      gasLimit: z.number().int().min(1).max(9999),
+      openFeesFlow: z.number().positive().max(1e7).default(5),
+    }),
+    switches: z.strictObject({
+      authorizer: z.boolean(),
+      paymaster: z.boolean(),
+      creation: z.boolean(),
+      userMessages: z.boolean().optional(),
+    }),
+    budgets: z
+      .strictObject({
+        account: budgetRules.prefault(DEFAULT_BUDGETS.account),
+        app: budgetRules.prefault(DEFAULT_BUDGETS.app),
+        service: budgetRules.prefault(DEFAULT_BUDGETS.service),
+        backend: budgetRules.prefault(DEFAULT_BUDGETS.backend),
+        creation: creationRules.prefault(DEFAULT_BUDGETS.creation),
+      })
+      .prefault({}),
+    prices: z.record(z.string().min(1), feePrices).default({}),
+    contracts: z
+      .strictObject({ mayGetAccount: setOf(contract), mayNamePaths: setOf(contract), denied: setOf(contract) })
+      .prefault({}),
+    scripts: z.strictObject({ allowed: setOf(scriptHash), denied: setOf(scriptHash) }).prefault({}),
+    appIdentifiers: z.record(z.string().min(1), setOf(z.string().min(1))).default({}),
+  })
+  .transform((data): Policy => {
+    const { mode, switches, budgets, contracts, scripts } = data;
+    const prices = new Map(Object.entries(data.prices));
+    const userMessages = switches.userMessages ?? mode !== "templates";
+    return {
+      version: `${RULES_VERSION}/${data.version}`,
+      mode,
+      gasLimitCap: BigInt(data.caps.gasLimit),
+      openFeesCap: flowUnits(data.caps.openFeesFlow),
+      switches: {
+        transaction: switches.authorizer,
+        paymaster: switches.paymaster,
+        creation: switches.creation,
+        "user-message": userMessages,
+        "account-proof": userMessages,
+      },
+      budgets,
+      prices,
+      pricesOf: (chainName) => prices.get(chainName) ?? DEFAULT_PRICES,
+      contracts,
+      scripts,
+      appIdentifiers: new Map(Object.entries(data.appIdentifiers)),
+    };
+  });
 
 /** Thrown for an invalid policy file; the message names each field. */
 export class PolicyError extends Error {}
 
 /** Reads a policy file's content. Errors: PolicyError. */
 export function parsePolicy(content: unknown): Policy {
-  const { success, data, error } = schema.safeParse(content);
-  if (!success) {
-    const lines = error.issues.map(({ path, message }) => `${path.join(".") || "policy"}: ${message}`);
-    throw new PolicyError(lines.join("; "));
-  }
-  const { mode, switches, budgets, contracts, scripts } = data;
-  const prices = new Map(Object.entries(data.prices));
-  const userMessages = switches.userMessages ?? mode !== "templates";
-  return {
-    version: `${RULES_VERSION}/${data.version}`,
-    mode,
-    gasLimitCap: BigInt(data.caps.gasLimit),
-    openFeesCap: flowUnits(data.caps.openFeesFlow),
-    switches: {
-      transaction: switches.authorizer,
-      paymaster: switches.paymaster,
-      creation: switches.creation,
-      "user-message": userMessages,
-      "account-proof": userMessages,
-    },
-    budgets,
-    prices,
-    pricesOf: (chainName) => prices.get(chainName) ?? DEFAULT_PRICES,
-    contracts,
-    scripts,
-    appIdentifiers: new Map(Object.entries(data.appIdentifiers)),
-  };
+  const { success, data, error } = policyFile.safeParse(content);
+  if (success) return data;
+  const lines = error.issues.map(({ path, message }) => `${path.join(".") || "policy"}: ${message}`);
+  throw new PolicyError(lines.join("; "));
 }
 
 /** Without a file. */

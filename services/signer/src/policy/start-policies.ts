@@ -1,20 +1,6 @@
-import { ConfigError, type Files, type ReadFile, type ServiceProcess } from "@countersign/runtime";
+import { type Files, readJsonFile, type ServiceProcess } from "@countersign/runtime";
 import { Gauge } from "prom-client";
-import { DEFAULT_POLICY, type Policy, PolicyError, type PolicySource, parsePolicy } from "./policy.ts";
-
-function load(file: string, read: ReadFile): Policy {
-  let content: unknown;
-  try {
-    content = JSON.parse(read(file).toString("utf8"));
-  } catch (error) {
-    throw new ConfigError([`${file}: ${(error as NodeJS.ErrnoException).code ?? "is not JSON"}`]);
-  }
-  try {
-    return parsePolicy(content);
-  } catch (error) {
-    throw error instanceof PolicyError ? new ConfigError([`${file}: ${error.message}`]) : error;
-  }
-}
+import { DEFAULT_POLICY, type Policy, type PolicySource, policyFile } from "./policy.ts";
 
 /**
  * Starts the process's policy: from the file, loaded again when it changes, and at once on SIGHUP; without a
@@ -44,7 +30,7 @@ export function startPolicies(
     onLoaded(DEFAULT_POLICY);
     return { current: () => DEFAULT_POLICY };
   }
-  const source = files.watch("policy", (read) => load(file, read));
+  const source = files.watch("policy", (read) => readJsonFile(file, policyFile, read));
   onLoaded(source.current());
   source.onChange(onLoaded);
   process.on("SIGHUP", source.refresh);

@@ -24,12 +24,11 @@ import {
   requireToken,
   rpcName,
 } from "@countersign/rpc";
+import type { Commands } from "../domain/commands.ts";
 import type { SignedMessage } from "../domain/decide.ts";
-import type { SignCommand } from "../domain/sign-transaction.ts";
 import { signedToProto } from "./conversions.ts";
 
-type Sign = (command: SignCommand) => Promise<SignedMessage>;
-type SigningCommands = Readonly<Record<"signTransaction" | "signPaymaster", Sign>>;
+type SigningCommands = Pick<Commands, "signTransaction" | "signPaymaster">;
 
 /** Counts and logs the requests of a stream. */
 interface SigningObservers {

@@ -2,13 +2,12 @@ import { uuidv7 } from "@countersign/core";
 import { expect, it } from "vitest";
 import { clock, postgres, replicas } from "../testing/store-fixture.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
-import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
+import { useEphemeralToken } from "./prisma-effect-store.ts";
 
 it("of racing uses through two replicas three get through, for each operation and request", async () => {
-  const stores = replicas.map(prismaEphemeralUses);
   const race = async (requestId: string, operation: "transaction" | "paymaster") => {
     const uses = Array.from({ length: 20 }, (_, i) =>
-      stores[i % 2]!.use({ sessionId: requestId, operation, limit: 3 }, clock.now()),
+      useEphemeralToken(replicas[i % 2]!, { sessionId: requestId, operation, limit: 3 }, clock.now()),
     );
     return (await Promise.all(uses)).filter(Boolean).length;
   };

@@ -11,6 +11,8 @@ import { verifyChain } from "../testing/verify-chain.ts";
 import { postgresAuditStore } from "./postgres-audit-store.ts";
 import { prismaAuditReader } from "./prisma-audit-reader.ts";
 
+const NO_CHARGE = { counted: { minute: new Date(0), counts: new Map(), limit: 0 }, reservations: [] };
+
 const entry = (change: Partial<AuditEntry> = {}) =>
   auditEntry({ time: clock.now(), accountId: uuidv7(clock), ...change });
 
@@ -67,7 +69,7 @@ describe("the audit log on Postgres", () => {
     const store = newStore();
     const first = { chainId, sequence: 0n, hash: genesisHash(chainId) };
     await store.startChain(first, clock.now(), writer.certificate);
-    const commit = () => store.commit(first, signedBatch(writer, first, chainRecords(first, [entry()])));
+    const commit = () => store.commit(first, signedBatch(writer, first, chainRecords(first, [entry()])), NO_CHARGE);
     const results = await Promise.allSettled([commit(), commit()]);
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const { records, head } = await storedChain(chainId);
@@ -77,7 +79,7 @@ describe("the audit log on Postgres", () => {
   it("a head of another hash takes no record, also at the same sequence", async () => {
     const { chainId, sequence, hash } = await newLog().append(entry());
     const commit = (head: AuditHead) =>
-      newStore().commit(head, signedBatch(writer, head, chainRecords(head, [entry()])));
+      newStore().commit(head, signedBatch(writer, head, chainRecords(head, [entry()])), NO_CHARGE);
     for (const head of [
       { chainId, sequence, hash: genesisHash("x") },
       { chainId, sequence: sequence + 1n, hash },

@@ -22,7 +22,7 @@ export function postgresAuditStore(postgres: Postgres): AuditStore {
         VALUES (${chainId}, ${startedAt}, ${sequence}, ${hash}, ${text}, ${signature})`);
     },
 
-    async commit(head, batch, charge = NO_CHARGE) {
+    async commit(head, batch, charge) {
       try {
         await writeBatch(postgres, head, batch, charge);
         return true;
@@ -46,7 +46,6 @@ export function postgresAuditStore(postgres: Postgres): AuditStore {
 }
 
 const NOTHING_COUNTED: CountedSignatures = { minute: new Date(0), counts: new Map(), limit: 0 };
-const NO_CHARGE: Charge = { counted: NOTHING_COUNTED, reservations: [] };
 
 // In one order everywhere: two replicas with the same accounts must not wait for each other.
 const sortedCounts = ({ counts }: CountedSignatures) => [...counts].sort(([a], [b]) => (a < b ? -1 : 1));

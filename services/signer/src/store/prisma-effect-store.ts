@@ -4,7 +4,6 @@ import type { Binding } from "../policy/account.ts";
 import { type Effect, isWithinLimits } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import type { KnownBindings } from "./known-bindings.ts";
-import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
 import {
   countOtherDeviceApprovedKeys,
   countOtherRecoveryKeys,
@@ -35,6 +34,20 @@ const LOCKING: ReadonlySet<Effect["kind"]> = new Set([
   "device-approved-key",
 ]);
 
+/** Counts one more use; false, and nothing counted, at the limit: also of racing uses over all replicas. */
+export async function useEphemeralToken(
+  tx: Pick<Prisma.TransactionClient, "$executeRaw">,
+  { sessionId, operation, limit }: Omit<Extract<Effect, { kind: "ephemeral-use" }>, "kind">,
+  now: Date,
+): Promise<boolean> {
+  const counted = await tx.$executeRaw`
+    INSERT INTO ephemeral_use (request_id, operation, count, updated_at)
+    VALUES (${sessionId}::uuid, ${operation}, 1, ${now})
+    ON CONFLICT (request_id, operation) DO UPDATE SET count = ephemeral_use.count + 1, updated_at = ${now}
+    WHERE ephemeral_use.count < ${limit}`;
+  return counted === 1;
+}
+
 /** Writes one effect; false where its limit or condition is not met. */
 async function write(tx: Prisma.TransactionClient, account: Binding, effect: Effect, now: Date): Promise<boolean> {
   switch (effect.kind) {
@@ -54,7 +67,7 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
     case "key-addition":
       return prismaAddedKeys(tx).record(account, effect, now);
     case "ephemeral-use":
-      return prismaEphemeralUses(tx).use(effect, now);
+      return useEphemeralToken(tx, effect, now);
     case "rotation": {
       const { accountId, chainName } = account;
       const rotation = { accountId, chainName, serverKeyVersion: effect.version, createdAt: now };

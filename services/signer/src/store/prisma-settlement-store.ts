@@ -1,7 +1,7 @@
 import { isOpenFees } from "../budget/budget.ts";
 import {
+  type ChainUse,
   type Executed,
-  type Floor,
   type OpenReservation,
   type Returned,
   release,
@@ -60,7 +60,7 @@ async function settlePart(
   tx: Prisma.TransactionClient,
   chainName: string,
   executed: readonly Executed[],
-  { floor, now }: { floor: Floor; now: Date },
+  { floor, now }: { floor: ChainUse; now: Date },
 ): Promise<{ settled: number; underestimated: number }> {
   // By the primary key: with "computation > 0" or a join, the planner may read all open ones for each part.
   const proposals = executed.map(({ proposal }) => proposal);
