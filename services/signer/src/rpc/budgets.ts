@@ -19,11 +19,8 @@ function executedFromProto({ proposer, keyId, sequenceNumber, computation, fees 
 }
 
 /** Handles signer.v1.Budgets. */
-export const budgetRpcs = ({
-  beginSettlement,
-  settleReservations,
-}: Pick<Commands, "beginSettlement" | "settleReservations">): Handlers<BudgetsService> => ({
-  beginSettlement: ({ chainName }) => beginSettlement(chainName),
+export const budgetRpcs = (commands: Commands): Handlers<BudgetsService> => ({
+  beginSettlement: ({ chainName }) => commands.beginSettlement(chainName),
 
   async settleReservations({ chainName, mark, latestHeight, sealedHeight, executed }) {
     if (!mark) throw new AppError("InvalidRequest", { detail: "mark is missing" });
@@ -31,12 +28,7 @@ export const budgetRpcs = ({
       throw new AppError("InvalidRequest", { detail: `at most ${MAX_EXECUTED_PER_CALL} executed transactions` });
     if (sealedHeight > latestHeight || latestHeight > BigInt(Number.MAX_SAFE_INTEGER))
       throw new AppError("InvalidRequest", { detail: "sealedHeight is above latestHeight, or a height is too large" });
-    return settleReservations({
-      chainName,
-      mark,
-      latestHeight,
-      sealedHeight,
-      executed: executed.map(executedFromProto),
-    });
+    const settlement = { chainName, mark, latestHeight, sealedHeight, executed: executed.map(executedFromProto) };
+    return commands.settleReservations(settlement);
   },
 });

@@ -7,14 +7,10 @@ import type { Commands } from "../domain/commands.ts";
 import { requireAccountIds, requireLength, signedToProto } from "./conversions.ts";
 
 /** Handles signer.v1.Creation. */
-export const creationRpcs = ({
-  deriveServerKeys,
-  signCreation,
-  bindAddress,
-}: Pick<Commands, "deriveServerKeys" | "signCreation" | "bindAddress">): Handlers<CreationService> => ({
+export const creationRpcs = (commands: Commands): Handlers<CreationService> => ({
   async deriveServerKeys({ chainName, accountIds }) {
     requireAccountIds(accountIds, "/accountIds");
-    const { version, publicKeys } = await deriveServerKeys(chainName, accountIds);
+    const { version, publicKeys } = await commands.deriveServerKeys(chainName, accountIds);
     const serverKeys = accountIds.map((accountId, i) => ({
       accountId,
       publicKey: publicKeyToProto(publicKeys[i]!),
@@ -25,7 +21,7 @@ export const creationRpcs = ({
 
   async signCreation({ chainName, message, accountIds }, { caller }) {
     requireAccountIds(accountIds, "/accountIds");
-    return signedToProto(await signCreation({ chainName, message, accountIds, caller }));
+    return signedToProto(await commands.signCreation({ chainName, message, accountIds, caller }));
   },
 
   async bindAddress({ accountId, chainName, address, serverKeyIndex, serverKeyVersion }, { requestId }) {
@@ -36,7 +32,7 @@ export const creationRpcs = ({
       throw new AppError("InvalidRequest", { detail });
     }
     const binding = { accountId, chainName, address: bytesToHex(address), serverKeyIndex, serverKeyVersion };
-    await bindAddress(binding, requestId);
+    await commands.bindAddress(binding, requestId);
     return {};
   },
 });

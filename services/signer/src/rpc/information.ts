@@ -12,24 +12,19 @@ const amountsToProto = ({ count, computation, fees }: Amounts) => ({
 });
 
 /** Handles signer.v1.Information. */
-export const informationRpcs = ({
-  getPublicKeys,
-  explain,
-  listTemplates,
-  getAuditProof,
-}: Pick<Commands, "getPublicKeys" | "explain" | "listTemplates" | "getAuditProof">): Handlers<InformationService> => ({
+export const informationRpcs = (commands: Commands): Handlers<InformationService> => ({
   async getPublicKeys({ chainName }) {
-    const { paymaster, creator } = await getPublicKeys(chainName);
+    const { paymaster, creator } = await commands.getPublicKeys(chainName);
     return { paymaster: publicKeyToProto(paymaster), creator: publicKeyToProto(creator) };
   },
 
   async explain({ message, chainName }) {
-    const { kind, refusalReason, detail, reserves } = await explain(message, chainName);
+    const { kind, refusalReason, detail, reserves } = await commands.explain(message, chainName);
     return { kind, refusalReason, detail, reserves: reserves && amountsToProto(reserves) };
   },
 
   async listTemplates({ chainName }) {
-    const templates = listTemplates(chainName);
+    const templates = commands.listTemplates(chainName);
     return {
       templates: templates.map(({ parameters, ...template }) => ({ ...template, parameters: [...parameters] })),
     };
@@ -39,7 +34,7 @@ export const informationRpcs = ({
     if (!receipt || !isUuid(receipt.chainId) || receipt.sequence > BigInt(Number.MAX_SAFE_INTEGER))
       throw invalidField("/receipt", "not a receipt");
     const { chainId, sequence, recordHash } = receipt;
-    const proof = await getAuditProof({ chainId, sequence, hash: bytesToHex(recordHash) });
+    const proof = await commands.getAuditProof({ chainId, sequence, hash: bytesToHex(recordHash) });
     return {
       record: Buffer.from(proof.text),
       previousHash: Buffer.from(proof.previousHash, "hex"),

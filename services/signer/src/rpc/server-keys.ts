@@ -15,13 +15,10 @@ const keyToProto = ({ version, publicKey, index = 0 }: Omit<BoundServerKey, "ind
 });
 
 /** Handles signer.v1.ServerKeys. */
-export const serverKeyRpcs = ({
-  getServerKeyRotation,
-  rotateBinding,
-}: Pick<Commands, "getServerKeyRotation" | "rotateBinding">): Handlers<ServerKeysService> => ({
+export const serverKeyRpcs = (commands: Commands): Handlers<ServerKeysService> => ({
   async getServerKeyRotation({ accountId, chainName }) {
     requireAccountIds([accountId]);
-    const { next, retired, ...current } = await getServerKeyRotation({ accountId, chainName });
+    const { next, retired, ...current } = await commands.getServerKeyRotation({ accountId, chainName });
     return { current: keyToProto(current), next: next && keyToProto(next), retired: retired.map(keyToProto) };
   },
 
@@ -30,7 +27,7 @@ export const serverKeyRpcs = ({
     if (serverKeyIndex > MAX_KEY_INDEX)
       throw new AppError("InvalidRequest", { detail: `serverKeyIndex must be at most ${MAX_KEY_INDEX}` });
     const replaces = replacesVersion === 0 ? undefined : replacesVersion;
-    await rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion, replaces });
+    await commands.rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion, replaces });
     return {};
   },
 });

@@ -10,18 +10,15 @@ const timeLockToProto = ({ cancelledAt, ...lock }: TimeLock): WireTimeLock => {
 };
 
 /** Handles signer.v1.TimeLocks. */
-export const timeLockRpcs = ({
-  listTimeLocks,
-  cancelTimeLock,
-}: Pick<Commands, "listTimeLocks" | "cancelTimeLock">): Handlers<TimeLocksService> => ({
+export const timeLockRpcs = (commands: Commands): Handlers<TimeLocksService> => ({
   async listTimeLocks({ accountId }) {
     if (!isUuid(accountId)) throw new AppError("AccountNotFound");
-    return { timeLocks: (await listTimeLocks(accountId)).map(timeLockToProto) };
+    return { timeLocks: (await commands.listTimeLocks(accountId)).map(timeLockToProto) };
   },
 
   async cancelTimeLock({ accountId, id, deviceCreatedAt }, { requestId }) {
     if (!isUuid(accountId) || !isUuid(id)) throw new AppError("TimeLockNotFound");
     if (!deviceCreatedAt) throw new AppError("InvalidRequest", { detail: "deviceCreatedAt is missing" });
-    return { timeLock: timeLockToProto(await cancelTimeLock({ accountId, id, deviceCreatedAt, requestId })) };
+    return { timeLock: timeLockToProto(await commands.cancelTimeLock({ accountId, id, deviceCreatedAt, requestId })) };
   },
 });

@@ -13,16 +13,13 @@ import { requireLength, signedToProto } from "./conversions.ts";
 const MAX_EXTENSION_BYTES = 4_096;
 
 /** Handles signer.v1.UserMessages. */
-export const userMessageRpcs = ({
-  signUserMessage,
-  signAccountProof,
-}: Pick<Commands, "signUserMessage" | "signAccountProof">): Handlers<UserMessagesService> => ({
+export const userMessageRpcs = (commands: Commands): Handlers<UserMessagesService> => ({
   signUserMessage: async ({ userSignature, message }, call) =>
-    signedToProto(await signUserMessage({ ...userSignatureFrom(userSignature, call), text: message })),
+    signedToProto(await commands.signUserMessage({ ...userSignatureFrom(userSignature, call), text: message })),
 
   signAccountProof: async ({ userSignature, appIdentifier, nonce }, call) => {
     const signed = userSignatureFrom(userSignature, call);
-    return signedToProto(await signAccountProof({ ...signed, appIdentifier, nonce: bytesToHex(nonce) }));
+    return signedToProto(await commands.signAccountProof({ ...signed, appIdentifier, nonce: bytesToHex(nonce) }));
   },
 });
 
