@@ -134,11 +134,7 @@ export interface CreationSigner {
    * Crash: the creation stays signed; the next runner binds again, which changes nothing.
    * Race: the first binding of an account and chain stays; another one is SigningRefused (BindingConflict).
    */
-  bindAddress(binding: {
-    accountId: string;
-    chainName: string;
-    address: string;
-    serverKeyIndex: number;
-    serverKeyVersion: number;
-  }): Promise<void>;
+  bindAddress(
+    binding: AccountOnChain & { address: string; serverKeyIndex: number; serverKeyVersion: number },
+  ): Promise<void>;
 }

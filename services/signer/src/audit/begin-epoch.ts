@@ -11,7 +11,7 @@ import {
   type SignedCheckpoint,
 } from "./checkpoint.ts";
 import { genesisHash } from "./record.ts";
-import { keptAtLeast, verifyCheckpoints } from "./verify-checkpoints.ts";
+import { type CheckpointPlace, keptAtLeast, verifyCheckpoints } from "./verify-checkpoints.ts";
 
 export interface EpochBasis {
   /** The statement about the last part of the log that was taken out of the database. */
@@ -19,7 +19,7 @@ export interface EpochBasis {
   /** All checkpoints of the database that went back, behind that part. */
   readonly database: readonly SignedCheckpoint[];
   /** Checkpoints that were kept elsewhere. */
-  readonly elsewhere: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[];
+  readonly elsewhere: readonly CheckpointPlace[];
   /** As the database has them. */
   readonly chains: readonly (ChainEnd & { readonly isClosed: boolean })[];
   readonly keys: AuditPublicKeys;

@@ -84,7 +84,8 @@ export interface CheckpointRange {
   readonly closedBefore?: Iterable<string>;
 }
 
-interface Place {
+/** A place where checkpoints are kept: an export, a file, the stream. */
+export interface CheckpointPlace {
   readonly name: string;
   readonly checkpoints: Iterable<SignedCheckpoint>;
 }
@@ -99,7 +100,7 @@ const SEQUENCE = /^\["[a-z0-9-]+",(\d{1,15}),/;
  * is reported as removed from the first place. Others have turns between: a process that signs verifies too.
  */
 export async function verifyCheckpoints(
-  places: readonly Place[],
+  places: readonly CheckpointPlace[],
   keys: AuditPublicKeys,
   { begins, until = Number.POSITIVE_INFINITY, closedBefore = [] }: CheckpointRange,
 ): Promise<KnownCheckpoints> {

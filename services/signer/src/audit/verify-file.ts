@@ -16,7 +16,12 @@ import {
   UNTIL,
 } from "./export-lines.ts";
 import { beginChain, type ChainCheck, countUncovered, endBatch, endProblems, takeRecord } from "./verify-chain.ts";
-import { type KnownCheckpoints, type StatedRestore, verifyCheckpoints } from "./verify-checkpoints.ts";
+import {
+  type CheckpointPlace,
+  type KnownCheckpoints,
+  type StatedRestore,
+  verifyCheckpoints,
+} from "./verify-checkpoints.ts";
 
 export interface AuditReport {
   /** Empty: everything is as it was signed. */
@@ -51,7 +56,7 @@ export interface VerifyOptions {
    * Checkpoints kept elsewhere. Without them a missing tail is not found where records and checkpoints of the
    * database were rewritten together.
    */
-  readonly elsewhere?: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[];
+  readonly elsewhere?: readonly CheckpointPlace[];
   readonly keys: AuditPublicKeys;
 }
 

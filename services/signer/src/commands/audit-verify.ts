@@ -3,6 +3,7 @@ import { command, linesOf, STATED_LOSSES, UsageError } from "@countersign/runtim
 import { archivedLine } from "../audit/archive.ts";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { parseSignedLine } from "../audit/checkpoint-file.ts";
+import type { CheckpointPlace } from "../audit/verify-checkpoints.ts";
 import { verifyExports } from "../audit/verify-export.ts";
 import { readAuditKeys } from "./audit-keys.ts";
 
@@ -12,7 +13,7 @@ const MAX_SHOWN_PROBLEMS = 100;
 const ONLY_A_PART = 4;
 
 /** Returns a file of a signer's checkpoints, read each time. A line that is none is an unreadable one. */
-export function readCheckpoints(path: string): { name: string; checkpoints: Iterable<SignedCheckpoint> } {
+export function readCheckpoints(path: string): CheckpointPlace {
   function* read(): Generator<SignedCheckpoint> {
     // A crash leaves a part of a line behind the last line end.
     for (const line of linesOf(path, true)) yield parseSignedLine(line) ?? { text: "", signature: "" };

@@ -18,7 +18,7 @@ import { signCreation } from "./sign-creation.ts";
 import { type SignPaymasterPorts, signPaymaster } from "./sign-paymaster.ts";
 import { signTransaction } from "./sign-transaction.ts";
 import { signAccountProof, signUserMessage } from "./sign-user-message.ts";
-import { signVoid } from "./sign-void.ts";
+import { type SignVoidPorts, signVoid } from "./sign-void.ts";
 
 /** Everything that the signer's commands use. */
 export interface CommandPorts extends Omit<SignPaymasterPorts, "decide"> {
@@ -32,8 +32,7 @@ export interface CommandPorts extends Omit<SignPaymasterPorts, "decide"> {
   readonly timeLocks: TimeLockStore;
   readonly reservations: SettlementStore;
   readonly reservationForCreation: ReservationForCreation;
-  /** Auth's token state. */
-  readonly freezes: { current(): boolean; isFrozen(accountId: string): boolean };
+  readonly freezes: SignVoidPorts["freezes"];
   /** Called with the number of transactions that used more than was reserved for them. */
   readonly onUnderestimated: (count: number) => void;
 }

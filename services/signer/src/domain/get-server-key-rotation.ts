@@ -1,13 +1,12 @@
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
+import type { ServerKeyPlace } from "../policy/account.ts";
 import { type ChainPolicy, wantedServerKeyVersion } from "../policy/chain.ts";
 import type { Vault } from "../vault/index.ts";
 import type { AccountOnChain, BindingStore } from "./ports.ts";
 
 /** A server key of an account, and its reported index on chain. */
-export interface BoundServerKey {
-  readonly version: number;
-  readonly index: number;
+export interface BoundServerKey extends ServerKeyPlace {
   readonly publicKey: PublicKey;
 }
 

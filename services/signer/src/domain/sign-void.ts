@@ -5,11 +5,9 @@ import { serverKeyOf } from "../policy/account.ts";
 import { type ChainPolicy, paymasterVersion } from "../policy/chain.ts";
 import { refusal } from "../policy/refusal.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
-import type { BindingStore, SignedTemplates } from "./ports.ts";
+import type { AccountOnChain, BindingStore, SignedTemplates } from "./ports.ts";
 
-export interface SignVoidCommand {
-  readonly accountId: string;
-  readonly chainName: string;
+export interface SignVoidCommand extends AccountOnChain {
   /** 64 hex digits. */
   readonly referenceBlockId: string;
   readonly sequenceNumber: bigint;

@@ -1,6 +1,7 @@
 import { isAppError, type TraceParent } from "@countersign/core";
 import { type FlowTransaction, MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
+import type { DeployedAccount } from "./chain.ts";
 
 /**
  * assigned: has deployments and a proposal key, nothing is committed as signed; signed: the bytes are
@@ -30,13 +31,8 @@ export interface Creation {
 }
 
 /** One account of a finished creation. */
-export interface CreatedAccount {
+export interface CreatedAccount extends Omit<DeployedAccount, "serverKey"> {
   readonly accountId: string;
-  /** 16 hex digits. */
-  readonly address: string;
-  /** 0x and 40 hex digits. */
-  readonly evmAddress: string;
-  readonly serverKeyIndex: number;
 }
 
 /**

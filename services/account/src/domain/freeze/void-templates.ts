@@ -1,7 +1,7 @@
 import { activeKey, type FlowTransaction, KEY_ROLES, type TransactionSignature, voidPayload } from "@countersign/flow";
 import type { AlertChain } from "../chain-watch/find-alerts.ts";
 import type { KeyAdditionChain } from "../key-additions/key-addition.ts";
-import type { AccountStore } from "../ports.ts";
+import type { AccountOnChain, AccountStore } from "../ports.ts";
 
 /** The chain, as far as voiding needs it. */
 export type VoidChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "latestBlock" | "accountKeys" | "submit"> &
@@ -9,12 +9,9 @@ export type VoidChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "late
 
 /** Signs voiding: both signatures of voidPayload; undefined where nothing was signed for the number. */
 export interface VoidSigner {
-  signVoid(wanted: {
-    accountId: string;
-    chainName: string;
-    referenceBlockId: string;
-    sequenceNumber: bigint;
-  }): Promise<{ payload: TransactionSignature; envelope: TransactionSignature } | undefined>;
+  signVoid(
+    wanted: AccountOnChain & { referenceBlockId: string; sequenceNumber: bigint },
+  ): Promise<{ payload: TransactionSignature; envelope: TransactionSignature } | undefined>;
 }
 
 export interface VoidTemplatesOptions {

@@ -1,14 +1,12 @@
 import type { AddedKey, ChainKey, FlowTransaction, TransactionSignature } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import type { AccountStore } from "../ports.ts";
+import type { AccountOnChain, AccountStore } from "../ports.ts";
 
 /** submitted: bytes are committed and may be on the chain; the others are final. */
 export type KeyAdditionState = "submitted" | "sealed" | "failed" | "abandoned";
 
 /** The key to be added and its account. */
-export interface KeyAdditionTarget {
-  readonly accountId: string;
-  readonly chainName: string;
+export interface KeyAdditionTarget extends AccountOnChain {
   readonly userKey: PublicKey;
 }
 

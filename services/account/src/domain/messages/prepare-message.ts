@@ -21,7 +21,7 @@ import {
 } from "@countersign/flow";
 import { cadenceAddressOf, chainNamed, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
-import type { AccountStore } from "../ports.ts";
+import type { AccountOnChain, AccountStore } from "../ports.ts";
 
 /** The chain, as far as preparing messages needs it. */
 export type MessageChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "latestBlock" | "accountKeys"> & {
@@ -35,9 +35,7 @@ export type WantedChange =
   | ParentLinkChange
   | HybridCustodyChange;
 
-export interface PrepareMessageCommand {
-  readonly accountId: string;
-  readonly chainName: string;
+export interface PrepareMessageCommand extends AccountOnChain {
   readonly change: WantedChange;
 }
 

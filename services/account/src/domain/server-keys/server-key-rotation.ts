@@ -1,7 +1,7 @@
 import type { FlowTransaction, TransactionPayload } from "@countersign/flow";
 import { encodeCadence, keyChangeArguments, keyTemplateScript, MAX_COMPUTATION } from "@countersign/flow";
 import type { KeyAdditionChain, KeyAdditionSigner } from "../key-additions/key-addition.ts";
-import type { AccountStore } from "../ports.ts";
+import type { AccountOnChain, AccountStore } from "../ports.ts";
 
 /**
  * submitted: bytes are committed and may be on the chain; failed: they can never execute, another attempt
@@ -10,9 +10,7 @@ import type { AccountStore } from "../ports.ts";
 export type ServerKeyRotationState = "submitted" | "sealed" | "failed";
 
 /** A rotation of a server key with its committed bytes: at most one for each account, chain and version. */
-export interface ServerKeyRotation {
-  readonly accountId: string;
-  readonly chainName: string;
+export interface ServerKeyRotation extends AccountOnChain {
   /** The version that it leads to. */
   readonly version: number;
   /** 128 hex digits. */
@@ -79,11 +77,7 @@ export interface RotationSigner extends KeyAdditionSigner {
    * Writes: the account's binding, in the signer's database.
    * Crash: the binding is written or not; reconciling the open rotation, or the next list, calls this again.
    */
-  rotateBinding(
-    rotation: Pick<ServerKeyRotation, "accountId" | "chainName" | "version">,
-    index: number,
-    replaces?: number,
-  ): Promise<void>;
+  rotateBinding(rotation: AccountOnChain & { version: number }, index: number, replaces?: number): Promise<void>;
 }
 
 export interface RotationOptions {
