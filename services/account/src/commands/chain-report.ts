@@ -12,7 +12,10 @@ import { PrismaClient } from "../store/generated/client.ts";
 const ALGORITHMS: Readonly<Record<string, "ES256" | "ES256K">> = { ECDSA_P256: "ES256", ECDSA_secp256k1: "ES256K" };
 type Chain = ReturnType<typeof createFlowChain>;
 
-/** Reads only; no process has to run. */
+/**
+ * `account chain-report`: writes what the chains show since a moment to a file: the accounts that the creator
+ * made, and all keys of each account whose keys changed. Reads only; no process has to run.
+ */
 export const chainReport = command({
   usage: "chain-report --since <time> --out <file> [--without <chain/address>]…",
   about: "Writes the accounts that were created on chain since, and the keys of those that changed, to a file.",

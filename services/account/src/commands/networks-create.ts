@@ -60,8 +60,10 @@ const values = options.refine((given) => given["public-access-node"] !== undefin
 });
 
 /**
- * The chain's part of the key ceremony, in one transaction of the funder. Repeated, it continues where it was
- * interrupted, and changes nothing once the network is there. No private key of the service is needed.
+ * `account networks create`: the chain's part of the key ceremony. In one transaction of the funder it
+ * creates and funds the creator and the paymaster with the signer's public keys, checks both on chain, and
+ * writes the network to CS_NETWORKS_FILE. Repeated, it continues where it was interrupted, and changes
+ * nothing once the network is there. No private key of the service is needed.
  */
 export const networksCreate = command({
   usage: `networks create --chain <chain name> --network testnet|mainnet|emulator --access-node <URL>

@@ -17,7 +17,10 @@ import { loadConfig } from "../config.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { emitAlertsAgain, restoreAccounts, rewindHeights } from "../store/restore-accounts.ts";
 
-/** So that no account that `signer restore` found is created a second time. */
+/**
+ * `account restore`: records the accounts that `signer restore` found on chain, so that none is created a
+ * second time, and reads the chains again from the reported blocks on.
+ */
 export const restore = command({
   usage: `restore ${RESTORE_USAGE} ${CHAIN_USAGE}`,
   about: "Opens account's database after a restore: records accounts that were found on chain, reads chains again.",

@@ -5,7 +5,10 @@ import { command, UsageError } from "@countersign/runtime";
 import { type ProvenRecord, verifyProof } from "../audit/verify-proof.ts";
 import { readAuditKeys } from "./audit-keys.ts";
 
-/** A third party's check. */
+/**
+ * `signer audit verify-proof`: a third party's check that a signature is in the log. Needs the proof and the
+ * audit key's public half.
+ */
 export const auditVerifyProof = command({
   usage:
     "audit verify-proof --proof <JSON of GetAuditProofResponse> --public-key <file> [--message <file of the signed message>]",

@@ -21,7 +21,11 @@ export function readCheckpoints(path: string): CheckpointPlace {
   return { name: path, checkpoints: { [Symbol.iterator]: read } };
 }
 
-/** Needs files only. */
+/**
+ * `signer audit verify`: needs files only. Exits with 0 where everything is as it was signed, with 3 where
+ * records are missing and operators' signed statements say why, with 4 where archives before or files behind
+ * were not given, else with 1 and the problems.
+ */
 export const auditVerify = command({
   usage: "audit verify --export <file>… --public-key <file of keys export-public> [--checkpoints <file>]…",
   about:

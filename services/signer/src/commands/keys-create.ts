@@ -2,7 +2,10 @@ import { command, UsageError } from "@countersign/runtime";
 import { createKeystoreVault, ensureKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
-/** Repeated, it changes nothing. */
+/**
+ * `signer keys create`: creates the keystore, or adds a chain's keys and the audit key to it, and prints the
+ * public keys. Repeated, it changes nothing.
+ */
 export const keysCreate = command({
   usage: "keys create --chain <chain name>",
   about: "Creates the keystore, or adds a chain's keys and the audit key to it, and prints the public keys.",

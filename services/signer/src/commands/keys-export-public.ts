@@ -2,7 +2,10 @@ import { command } from "@countersign/runtime";
 import { createKeystoreVault, keyVersions, openVaults, readKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
-/** Also of the keys that SIGNER_VAULTS_FILE places elsewhere. */
+/**
+ * `signer keys export-public`: prints the public halves of the audit key and of every chain's paymaster and
+ * creator, all versions, also of those that SIGNER_VAULTS_FILE places elsewhere.
+ */
 export const keysExportPublic = command({
   usage: "keys export-public",
   about: "Prints the public halves of the audit key and of every chain's paymaster and creator, all versions.",

@@ -2,6 +2,7 @@ import { command } from "@countersign/runtime";
 import { keyVersions, readKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
+/** `signer keys list`: which versions of which keys the keystore file holds. */
 export const keysList = command({
   usage: "keys list",
   about: "Lists which versions of which keys the keystore file holds.",

@@ -2,7 +2,10 @@ import { command, readSecretFile, UsageError } from "@countersign/runtime";
 import { reEncryptKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
-/** The salt is new too. A running signer goes on. */
+/**
+ * `signer keys re-encrypt`: writes the same keys under another passphrase, with a new salt. A running signer
+ * goes on; its next start needs the new passphrase.
+ */
 export const keysReEncrypt = command({
   usage: "keys re-encrypt --new-passphrase-file <file>",
   about: "Writes the same keys under another passphrase; the next start of the signer needs it.",

@@ -3,8 +3,9 @@ import { addKeyVersion, addServerRoot, createKeystoreVault, keyVersions } from "
 import { keystorePlace } from "./open-keystore.ts";
 
 /**
- * The networks file chooses the version in use (docs/vaults.md); of the audit key the newest is used from the
- * next start on. For server keys it adds the root secret of the next version.
+ * `signer keys rotate`: adds a version; the versions before it go on signing. The networks file chooses the
+ * version in use (docs/vaults.md); of the audit key the newest is used from the next start on. For server
+ * keys it adds the root secret of the next version.
  */
 export const keysRotate = command({
   usage: "keys rotate --role creator|paymaster|audit|server [--chain <chain name>]",

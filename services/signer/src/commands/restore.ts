@@ -32,7 +32,8 @@ import { keystorePlace } from "./open-keystore.ts";
 const AUDIT = { role: "audit" } as const;
 
 /**
- * Begins running time locks again too. An account on chain is an id's where it has the server key that the
+ * `signer restore`: states in the audit log what was lost, begins running time locks again, and finds the
+ * accounts and keys again that the chain shows: an account is its id's where it has the server key that the
  * vault derives for that id.
  */
 export const restore = command({
