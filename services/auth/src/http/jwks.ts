@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { asWatched, internalName, splitAddress, type TlsMaterial, type Watched } from "@countersign/core";
+import { internalName, splitAddress, type TlsMaterial, type Watched } from "@countersign/core";
 
 export interface JwksServerOptions {
   /** host:port. */
   readonly listen: string;
-  readonly tls: TlsMaterial | Watched<TlsMaterial>;
+  readonly tls: Watched<TlsMaterial>;
   /** Keys of access tokens, and of identity tokens. */
   readonly published: Readonly<Record<"tokens" | "identity", () => Promise<Record<string, string>[]>>>;
 }
@@ -23,10 +23,9 @@ const PATHS = new Map<string | undefined, "tokens" | "identity">([
  * serves a copy. Each request has a connection of its own, whose certificates are those in use.
  */
 export async function startJwksServer({ listen, tls, published }: JwksServerOptions) {
-  const watched = asWatched(tls);
   const version = { minVersion: "TLSv1.3" } as const;
   const server = createServer(
-    { ...watched.current(), ...version, requestCert: true, rejectUnauthorized: true },
+    { ...tls.current(), ...version, requestCert: true, rejectUnauthorized: true },
     async (request, response) => {
       const answer = (status: number, body: unknown) =>
         response
@@ -47,7 +46,7 @@ export async function startJwksServer({ listen, tls, published }: JwksServerOpti
       }
     },
   );
-  const end = watched.onChange((material) => server.setSecureContext({ ...material, ...version }));
+  const end = tls.onChange((material) => server.setSecureContext({ ...material, ...version }));
   const { host, port } = splitAddress(listen);
   server.listen(port, host);
   await once(server, "listening");

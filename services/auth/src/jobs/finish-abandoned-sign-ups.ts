@@ -31,14 +31,9 @@ const BATCH = 16;
 export function finishAbandonedSignUps({ store, steps, clock, logger }: AbandonedSignUpsOptions) {
   async function finish(saga: SignUpSaga, signal: AbortSignal): Promise<void> {
     try {
-      await driveSignUp(saga, {
-        steps,
-        mark: store.mark,
-        now: () => clock.now(),
-        waitMs: DEPLOYMENT_WAIT_MS,
-        keepFailed: true,
-        context: { requestId: uuidv4(), signal },
-      });
+      const context = { requestId: uuidv4(), signal };
+      const { mark } = store;
+      await driveSignUp(saga, { steps, mark, clock, waitMs: DEPLOYMENT_WAIT_MS, keepFailed: true, context });
     } catch (err) {
       if (isAppError(err, "DeploymentFailed", "UnknownChain")) await store.giveUp(saga).catch(() => undefined);
       // After any other error the lease ends and a later run continues the saga.

@@ -82,7 +82,7 @@ export function authAdminHandlers(options: AdminOptions): Handlers<AdminService>
 
     erasePerson: (request, call) =>
       act("person erase", account, request, call, (by, { accountId }) =>
-        ask(by, { command: "person erase", accountId, arguments: {} }),
+        ask(by, { command: "person erase", accountId }),
       ),
 
     async listRequests(request, call) {

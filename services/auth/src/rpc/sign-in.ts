@@ -51,12 +51,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
     async respondChallenge({ challengeData, ...proof }, call) {
       const findAccount = (accountId: string, chainName: string) =>
         accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
-      const {
-        account: found,
-        credentials,
-        origin,
-        ...of
-      } = await respond({
+      const { account, accountId, chainName, ...signedIn } = await respond({
         data: challengeData.toString("hex"),
         answer: answerFrom(proof),
         requestId: call.requestId,
@@ -64,9 +59,10 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         accountFound: accountOf(call),
         findAccount,
       });
+      const { accountKey, origin, credentials } = signedIn;
       const isAdded = origin === "two-factor";
-      const addition = isAdded ? await signIns.additionOf(of.accountId, of.chainName, of.accountKey) : undefined;
-      return { account: found.account, transaction: addition ?? found.transaction, credentials };
+      const addition = isAdded ? await signIns.additionOf(accountId, chainName, accountKey) : undefined;
+      return { account: account.account, transaction: addition ?? account.transaction, credentials };
     },
 
     async requestTwoFactor(asked, call) {

@@ -16,11 +16,13 @@ interface Context {
 }
 type Request = Pick<Context, "requestId" | "trace">;
 
-const authEventRow = (event: string, { now, ...context }: Context, payload: Parameters<typeof eventRow>[3]) =>
-  eventRow("auth", event, { ...context, occurredAt: now }, payload);
+type Payload = Parameters<typeof eventRow>[3];
 
-async function publish(tx: Prisma.TransactionClient, ...event: Parameters<typeof authEventRow>): Promise<void> {
-  await tx.outbox.create({ data: authEventRow(...event) });
+const authEventRow = (event: string, { accountId, requestId, now, trace }: Context, payload: Payload) =>
+  eventRow("auth", event, { accountId, requestId, trace, occurredAt: now }, payload);
+
+async function publish(tx: Prisma.TransactionClient, event: string, context: Context, payload: Payload): Promise<void> {
+  await tx.outbox.create({ data: authEventRow(event, context, payload) });
 }
 
 /** Returns the outbox row of a sign-up's end, for the statement that writes it. */
@@ -57,12 +59,9 @@ export const publishSessionEnded = async (
 
 export const publishAccountFrozen = (
   tx: Prisma.TransactionClient,
-  { accountId, requestId, now }: Context,
+  context: Context,
   accountFrozen: { frozen: boolean; cause: "user" | "chain-alert" | "administrator" },
-) => {
-  const event = accountFrozen.frozen ? "account-frozen" : "account-unfrozen";
-  return publish(tx, event, { accountId, requestId, now }, { accountFrozen });
-};
+) => publish(tx, accountFrozen.frozen ? "account-frozen" : "account-unfrozen", context, { accountFrozen });
 
 /** Publishes that a person's data is to be erased everywhere. */
 export const publishPersonErased = (tx: Prisma.TransactionClient, context: Context, appIds: string[]) =>
@@ -74,17 +73,13 @@ const UNFREEZE = "unfreeze";
 /** Publishes a party's request to lift an account's freeze, which happens after a time lock. */
 export const publishUnfreezeAsked = (
   tx: Prisma.TransactionClient,
-  { accountId, requestId, now }: Context,
+  context: Context,
   { id, availableAt }: UnfreezeRequest,
-) => {
-  const timeLockStarted = { id, operation: UNFREEZE, availableAt, chainName: "" };
-  return publish(tx, "time-lock-started", { accountId, requestId, now }, { timeLockStarted });
-};
+) =>
+  publish(tx, "time-lock-started", context, {
+    timeLockStarted: { id, operation: UNFREEZE, availableAt, chainName: "" },
+  });
 
 /** Publishes that such a request was cancelled. */
-export const publishUnfreezeCancelled = (
-  tx: Prisma.TransactionClient,
-  { accountId, requestId, now }: Context,
-  { id }: UnfreezeRequest,
-) =>
-  publish(tx, "time-lock-cancelled", { accountId, requestId, now }, { timeLockCancelled: { id, operation: UNFREEZE } });
+export const publishUnfreezeCancelled = (tx: Prisma.TransactionClient, context: Context, { id }: UnfreezeRequest) =>
+  publish(tx, "time-lock-cancelled", context, { timeLockCancelled: { id, operation: UNFREEZE } });

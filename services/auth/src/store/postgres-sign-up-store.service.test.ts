@@ -7,8 +7,7 @@ import { decideSignUp } from "../domain/sign-up/sign-up.ts";
 import { type LeaseSignUp, SIGN_UP_STEPS, type SignUpStep } from "../domain/sign-up/sign-up-saga.ts";
 import { sampleDevice } from "../testing/sample-device.ts";
 import { app, clock, eventsOf, now, person, postgres, prisma, times } from "../testing/store-fixture.ts";
-import { readOpenSignUps } from "./open-sign-ups.ts";
-import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
+import { postgresSignUpStore, readOpenSignUps } from "./postgres-sign-up-store.ts";
 
 const commandOf = (profile: LoginProfile, change: Partial<LeaseSignUp> = {}): LeaseSignUp => {
   const accountKey = change.accountKey ?? generateKeyPair().publicKey;

@@ -1,4 +1,5 @@
 import { claimRows, type Postgres, type Queries, sql, sqlFile, writeTogether } from "@countersign/postgres";
+import type { OpenSagas } from "@countersign/runtime";
 import { LRUCache } from "lru-cache";
 import type { IdentityStore } from "../domain/login.ts";
 import type {
@@ -164,3 +165,9 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
     },
   };
 }
+
+const openSignUps = sqlFile(new URL("../../sql/open-sign-ups.sql", import.meta.url));
+
+/** Returns what reads the unfinished sign-ups of these chains, by an index. */
+export const readOpenSignUps = (postgres: Postgres) => (chains: readonly string[]) =>
+  postgres.query<OpenSagas>(openSignUps({ chains }));

@@ -124,9 +124,8 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
         const lifted = holds.map(({ alertId, chainName, eventType, transactionId }) =>
           ["lifted", alertId, chainName, eventType, transactionId].filter(Boolean).join(" "),
         );
-        return {
-          details: [...lifted, ...(lifted.length === 0 ? ["nothing was lifted"] : []), ...STILL[still ?? "not"]],
-        };
+        if (lifted.length === 0) lifted.push("nothing was lifted");
+        return { details: still ? [...lifted, STILL[still]] : lifted };
       });
     },
 
@@ -202,8 +201,7 @@ export function prismaAdminStore(prisma: PrismaClient, clock: Clock): AdminStore
 }
 
 const STILL = {
-  not: [],
-  held: ["still frozen: by alerts that came later, or another alert was named"],
-  "frozen-by-user": ["still frozen: by the person, who can lift that"],
-  left: ["still frozen: the account has left the service"],
+  held: "still frozen: by alerts that came later, or another alert was named",
+  "frozen-by-user": "still frozen: by the person, who can lift that",
+  left: "still frozen: the account has left the service",
 } as const;

@@ -1,5 +1,5 @@
 import { queriesIn } from "@countersign/postgres";
-import { BY_ADMINISTRATOR, type Hold, type HoldStore, type Lift, type Lifted } from "../domain/freeze/holds.ts";
+import { BY_ADMINISTRATOR, type Hold, type HoldStore, type PlacedHold } from "../domain/freeze/holds.ts";
 import { lockAccess } from "./begin-sessions.ts";
 import { publishAccountFrozen } from "./events.ts";
 import type { Prisma, PrismaClient, AccountHold as Row } from "./generated/client.ts";
@@ -40,8 +40,14 @@ export async function placeHold(tx: Tx, hold: Hold, now: Date): Promise<void> {
   await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: true, cause });
 }
 
-/** Ends the holds up to the alert that was seen, with the event. */
-export async function liftHolds(tx: Tx, { accountId, seen, by, reason, now }: Lift): Promise<Lifted> {
+/**
+ * Ends the holds up to the newest alert that the operator has seen, with the event. Returns them, and what
+ * still keeps the account frozen.
+ */
+export async function liftHolds(
+  tx: Tx,
+  { accountId, seen, by, reason, now }: Record<"accountId" | "seen" | "by" | "reason", string> & { now: Date },
+): Promise<{ holds: PlacedHold[]; still: "held" | "frozen-by-user" | "left" | undefined }> {
   await lockAccess(queriesIn(tx), accountId);
   const newest = await tx.accountHold.findFirst({ where: { accountId, alertId: seen } });
   const rows = await tx.accountHold.updateManyAndReturn({

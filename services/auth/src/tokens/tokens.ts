@@ -23,11 +23,6 @@ function looksLikeAccessToken(token: string): boolean {
 
 const seconds = (time: Date): number => Math.floor(time.getTime() / 1000);
 
-export interface IdentityToken {
-  readonly identityToken: string;
-  readonly expiresAt: Date;
-}
-
 export interface TokensOptions {
   readonly keys: TokenKeys;
   /** Sign identity tokens only. */
@@ -107,7 +102,7 @@ export function createTokens({ keys, identityKeys, issuer, clock }: TokensOption
      * Issues an identity token: it shows the backend of the session's app which account and device called,
      * and opens nothing here.
      */
-    async issueIdentity(token: VerifiedToken, nonce: string): Promise<IdentityToken> {
+    async issueIdentity(token: VerifiedToken, nonce: string) {
       const { accountId, sessionId, appId, deviceKey, authTime } = token;
       const now = clock.now();
       const expiresAt = new Date((seconds(now) + IDENTITY_TOKEN_MS / 1000) * 1000);

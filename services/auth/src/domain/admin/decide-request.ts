@@ -1,4 +1,11 @@
-import { type Administrator, type AdminRecord, AppError, type Clock, requireMayDecide } from "@countersign/core";
+import {
+  type AdminCommand,
+  type Administrator,
+  type AdminRecord,
+  AppError,
+  type Clock,
+  requireMayDecide,
+} from "@countersign/core";
 import type { AdminStore, Effect } from "./ports.ts";
 
 /** An effect, or a request for it. */
@@ -14,15 +21,19 @@ export interface TwoPersonOptions {
   readonly twoPersons: boolean;
 }
 
-/** The commands for two persons, by their names in the record. */
-function effectOf(admin: AdminStore, command: string) {
+/** Runs a command for two persons, by its name in the record. Errors: AdminRequestNotFound; the command's. */
+async function run(
+  admin: AdminStore,
+  by: Administrator,
+  { command, accountId, arguments: given }: AdminCommand,
+  requestId?: string,
+): Promise<Effect> {
+  const of = accountId ?? "";
   switch (command) {
     case "accounts unfreeze":
-      return (by: Administrator, accountId: string, { seen }: Record<string, unknown>, requestId?: string) =>
-        admin.liftHolds(by, { accountId, seen: String(seen) }, requestId);
+      return admin.liftHolds(by, { accountId: of, seen: String(given?.seen) }, requestId);
     case "person erase":
-      return (by: Administrator, accountId: string, _arguments: Record<string, unknown>, requestId?: string) =>
-        admin.erase(by, accountId, requestId);
+      return admin.erase(by, of, requestId);
     default:
       throw new AppError("AdminRequestNotFound");
   }
@@ -34,12 +45,8 @@ function effectOf(admin: AdminStore, command: string) {
  */
 export const askForTwo =
   ({ admin, actions, twoPersons }: TwoPersonOptions) =>
-  async (
-    by: Administrator,
-    request: { command: string; accountId: string; arguments: Record<string, string> },
-  ): Promise<Asked> => {
-    const { command, accountId, arguments: given } = request;
-    if (!twoPersons) return { ...(await effectOf(admin, command)(by, accountId, given)), outcome: "done" };
+  async (by: Administrator, request: AdminCommand): Promise<Asked> => {
+    if (!twoPersons) return { ...(await run(admin, by, request)), outcome: "done" };
     const actionId = await actions.request(by, request);
     const details = [`another person must approve it: requests approve ${actionId}`];
     return { actionId, details, outcome: "requested" };
@@ -61,5 +68,5 @@ export const decideRequest =
     const isNamed = request?.accountId === accountId;
     requireMayDecide(request, { person: by.person, approve, isNamed, now: clock.now() });
     if (!approve) return { actionId: await actions.reject(by, request), details: ["rejected"] };
-    return effectOf(admin, request.command)(by, request.accountId ?? "", request.arguments, request.id);
+    return run(admin, by, request, request.id);
   };

@@ -28,7 +28,7 @@ export const resumeSignUp =
   async (by: Administrator, of: OfSignUp, context: StepContext): Promise<Effect> => {
     const leaseUntil = new Date(clock.now().getTime() + SAGA_LEASE_MS);
     const { actionId, saga } = await admin.leaseSignUp(by, of, leaseUntil);
-    const options = { steps, mark, now: () => clock.now(), waitMs: WAIT_MS, keepFailed: false, context };
+    const options = { steps, mark, clock, waitMs: WAIT_MS, keepFailed: false, context };
     try {
       const { status } = await driveSignUp(saga, options);
       return { actionId, details: [`deployment: ${status}`] };

@@ -1,7 +1,6 @@
 import { AppError } from "@countersign/core";
 import {
   type Assertion,
-  type AssertionFacts,
   type AssertionPurpose,
   PasskeyError,
   type PublicKey,
@@ -9,7 +8,7 @@ import {
   samePublicKey,
 } from "@countersign/keys";
 import { verifyAssertion } from "@countersign/keys/node";
-import type { ChallengeType, SignInKey } from "./ports.ts";
+import type { ChallengeType, PasskeyCounter, SignInKey } from "./ports.ts";
 
 /**
  * Returns the type of challenge that a registration answers with the named key: the device's identity key
@@ -18,26 +17,17 @@ import type { ChallengeType, SignInKey } from "./ports.ts";
 export const challengeTypeOf = ({ type, accountKey }: SignInKey, named: PublicKey): ChallengeType =>
   type === "passkey" && samePublicKey(accountKey, named) ? "passkey" : "device-key";
 
-/** An assertion with the key that made it. */
-export interface Asserted {
-  readonly key: PublicKey;
-  readonly facts: AssertionFacts;
-}
-
-/**
- * Returns the one of several passkeys that made the assertion. Errors: InvalidSignature, whose detail names
- * the problem.
- */
+/** Returns the passkey that made the assertion, with its counter. Errors: InvalidSignature. */
 export function findAsserted(
   candidates: readonly PublicKey[],
   assertion: Assertion,
   purpose: AssertionPurpose,
   relyingParties: readonly RelyingParty[],
-): Asserted {
+): PasskeyCounter {
   let problem = "no passkey may answer";
   for (const key of candidates) {
     try {
-      return { key, facts: verifyAssertion(key, assertion, purpose, relyingParties) };
+      return { key, signCount: verifyAssertion(key, assertion, purpose, relyingParties).signCount };
     } catch (error) {
       if (!(error instanceof PasskeyError)) throw error;
       problem = error.message;

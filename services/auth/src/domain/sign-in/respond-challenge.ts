@@ -91,8 +91,8 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     const passkeys = async () => (await options.listPasskeys(accountId, chainName)).map((each) => each.accountKey);
     const candidates = signer ? [signer] : await passkeys();
     const relyingParties = options.passkeys.relyingPartiesOf(app.appId);
-    const { key, facts } = findAsserted(candidates, answer, { login }, relyingParties);
-    return { key, counter: { key, signCount: facts.signCount } };
+    const counter = findAsserted(candidates, answer, { login }, relyingParties);
+    return { key: counter.key, counter };
   }
 
   /** Returns the registration of the key that answered, and when it was read. Errors: PleaseRegisterKey. */

@@ -46,7 +46,7 @@ async function drive(of: SignUpSaga, status: Deployed["status"], failing?: SignU
   const answer = await driveSignUp(of, {
     steps,
     mark: async (_saga, marked) => void calls.push(`${marked.join()} done`),
-    now: () => new Date(0),
+    clock: { now: () => new Date(0) },
     waitMs: 1000,
     keepFailed: false,
     context: { requestId: "request", signal: new AbortController().signal },

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { AppError, type Clock } from "@countersign/core";
 import type { Idempotency } from "../idempotency.ts";
 import type { App, LoginProfile } from "../login.ts";
 import type { KeysOfDevice, NewUserKey } from "../user-key.ts";
@@ -105,10 +105,7 @@ export type SignUpDecision =
  * The outcome of a request for a lease: `drive` with a lease, `replay` without one, since no step is left.
  * The caller drives both: a replay only reads the deployment's status.
  */
-export type LeasedSignUp =
-  | Rejected
-  | { readonly kind: "drive"; readonly saga: SignUpSaga }
-  | { readonly kind: "replay"; readonly saga: SignUpSaga };
+export type LeasedSignUp = Rejected | { readonly kind: "drive" | "replay"; readonly saga: SignUpSaga };
 
 export interface SignUpStore {
   /**
@@ -139,9 +136,9 @@ export interface SignUpStore {
  */
 export async function driveSignUp<Answer extends Deployed>(
   saga: SignUpSaga,
-  options: DeployOptions & { steps: SignUpSteps<Answer>; mark: MarkStep; now(): Date; context: StepContext },
+  options: DeployOptions & { steps: SignUpSteps<Answer>; mark: MarkStep; clock: Clock; context: StepContext },
 ): Promise<Answer> {
-  const { steps, mark, now, waitMs, keepFailed, context } = options;
+  const { steps, mark, clock, waitMs, keepFailed, context } = options;
   const deployment = await steps.deployAccount(saga, { waitMs, keepFailed }, context);
   if (deployment.status === "failed") throw new AppError("DeploymentFailed");
   const taken: SignUpStep[] = [];
@@ -157,9 +154,9 @@ export async function driveSignUp<Answer extends Deployed>(
     }
   } catch (error) {
     // The step's error is the answer.
-    if (taken.length > 0) await mark(saga, taken, now()).catch(() => undefined);
+    if (taken.length > 0) await mark(saga, taken, clock.now()).catch(() => undefined);
     throw error;
   }
-  if (taken.length > 0) await mark(saga, taken, now());
+  if (taken.length > 0) await mark(saga, taken, clock.now());
   return deployment;
 }

@@ -82,14 +82,7 @@ export const signUp =
     // Both a lease and a replay: driving a complete saga only reads the deployment's status.
     const { saga } = leased;
     command.accountFound?.(saga.accountId);
-    const drive = {
-      steps,
-      mark: store.mark,
-      now: () => clock.now(),
-      waitMs: CHAIN_WAIT_MS,
-      keepFailed: false,
-      context,
-    };
+    const drive = { steps, mark: store.mark, clock, waitMs: CHAIN_WAIT_MS, keepFailed: false, context };
     const deployment = await driveSignUp(saga, drive).catch(async (error) => {
       // If this fails, the runner gives up in its place once the lease has ended.
       if (isAppError(error, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
