@@ -27,7 +27,7 @@ export const SERVICE_FOLDERS: readonly Folder[] = [
   // The device service's own: streams of events, pushes, notices, and places of addresses, webhooks.
   ["events", "", "core|events|proto|rpc|runtime"],
   ["push", "domain|events", "core|events|runtime"],
-  ["notices", "domain|events|push", "core|events|proto|runtime"],
+  ["notices", "domain|events|push", "core|events|proto|rpc|runtime"],
   ["location", "", "core|runtime"],
   ["webhooks", "events", "core|events|proto|rpc|runtime"],
 

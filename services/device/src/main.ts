@@ -32,7 +32,6 @@ import { postgresWebhookStore } from "./store/postgres-webhook-store.ts";
 import { prismaAdminStore } from "./store/prisma-admin-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onKeyRevoked } from "./subscribers/key-revoked.ts";
-import { recordSession } from "./subscribers/session-created.ts";
 import { startWebhooks } from "./webhooks/start.ts";
 
 /** Of calls that wait: an approval with a signature for account service, signer and chain. */
@@ -62,7 +61,7 @@ async function start(service: ServiceProcess) {
   runtime.consume({ durable: "device-person-erased", handler: onPersonErased(erasePerson(postgres)) });
   const accountEvents = startAccountEvents(runtime);
 
-  const { locate } = await openLocator(config.geoIpFile, logger);
+  const locate = await openLocator(config.geoIpFile, logger);
   const twoFactor = {
     locate,
     requests,
@@ -79,7 +78,7 @@ async function start(service: ServiceProcess) {
     devices,
     requests,
     deliveries: asPort("deliveries", postgresDeliveryStore(prisma, postgres)),
-    recordUse: recordSession(recordDeviceUse({ store: devices, clock })),
+    recordUse: recordDeviceUse({ store: devices, clock }),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
   });
   const webhookStore = asPort("webhooks", postgresWebhookStore(postgres));

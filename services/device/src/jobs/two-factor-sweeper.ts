@@ -22,16 +22,16 @@ const FORGET_EVERY_MS = 60 * 60 * 1000;
  * each step is taken once. Errors: those of the database; an error with one request is logged, and it is
  * retried.
  */
-export function sweepTwoFactor({ requests, keyAdditions, clock, logger }: TwoFactorSweeperOptions) {
-  const ports = { requests, keyAdditions, clock };
+export function sweepTwoFactor(options: TwoFactorSweeperOptions) {
+  const { requests, clock, logger } = options;
   return async (): Promise<void> => {
     const now = clock.now();
     for (let due = await requests.due(now, BATCH); due.length > 0; ) {
-      for (const request of due) await expireIfDue(ports, request, uuidv4());
+      for (const request of due) await expireIfDue(options, request, uuidv4());
       due = due.length < BATCH ? [] : await requests.due(now, BATCH);
     }
     const unconfirmed = await requests.leaseUnconfirmed(now, new Date(now.getTime() + LEASE_MS), BATCH);
-    const reconcile = reconcileTwoFactor(ports);
+    const reconcile = reconcileTwoFactor(options);
     const results = await Promise.allSettled(unconfirmed.map((request) => reconcile(request, uuidv4())));
     for (const [index, result] of results.entries()) {
       if (result.status === "fulfilled") continue;

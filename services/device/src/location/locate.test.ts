@@ -31,11 +31,11 @@ describe("the place of an address", () => {
     ["not an address", ""],
     ["", ""],
   ])("%s is %j", async (ip, place) => {
-    expect((await openLocator(file, logger)).locate(ip)).toBe(place);
+    expect((await openLocator(file, logger))(ip)).toBe(place);
   });
 
   it("is nowhere without a database", async () => {
-    expect((await openLocator(undefined, logger)).locate("203.0.113.9")).toBe("");
+    expect((await openLocator(undefined, logger))("203.0.113.9")).toBe("");
   });
 
   it("stops the start where the file is none", async () => {

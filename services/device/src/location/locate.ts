@@ -3,13 +3,8 @@ import type { Logger } from "@countersign/core";
 import { ConfigError } from "@countersign/runtime";
 import { type CityResponse, open } from "maxmind";
 
-/** Where an address is, for a person to read: "City, Country", "Country", or "" where nobody knows. */
-export interface Locator {
-  locate(ip: string): string;
-}
-
-/** Knows nothing: without a database. */
-export const nowhere: Locator = { locate: () => "" };
+/** Returns the place of an address, for a person to read: "City, Country", "Country", or "" if unknown. */
+type Locate = (ip: string) => string;
 
 type Names = CityResponse["city"] & {};
 
@@ -21,26 +16,23 @@ function describePlace(found: Pick<CityResponse, "city" | "country"> | null): st
 }
 
 /**
- * Reads an offline database in MaxMind's format, such as GeoLite2 City or Country. A replaced file is read
- * again.
- * Errors: ConfigError where it is not such a file.
+ * Reads an offline database in MaxMind's format, such as GeoLite2 City or Country, again when it is replaced;
+ * without one no place is known. Errors: ConfigError where the file is no such database.
  */
-export async function openLocator(file: string | undefined, logger: Logger): Promise<Locator> {
-  if (file === undefined) return nowhere;
+export async function openLocator(file: string | undefined, logger: Logger): Promise<Locate> {
+  if (file === undefined) return () => "";
   const reader = await open<CityResponse>(file, { watchForUpdates: true, watchForUpdatesNonPersistent: true }).catch(
     (error: NodeJS.ErrnoException) => {
       throw new ConfigError([`${file}: ${error.code ?? "is no database of locations"}`]);
     },
   );
-  return {
-    locate(ip) {
-      if (isIP(ip) === 0) return "";
-      try {
-        return describePlace(reader.get(ip));
-      } catch (err) {
-        logger.warn({ err }, "cannot look up a location");
-        return "";
-      }
-    },
+  return (ip) => {
+    if (isIP(ip) === 0) return "";
+    try {
+      return describePlace(reader.get(ip));
+    } catch (err) {
+      logger.warn({ err }, "cannot look up a location");
+      return "";
+    }
   };
 }

@@ -2,7 +2,7 @@ import { FixedClock } from "@countersign/core/testing";
 import type { DeliveredEvent } from "@countersign/events";
 import type { PublicKey } from "@countersign/keys";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { publicKeyFromProto, publicKeyToProto } from "@countersign/rpc";
+import { publicKeyToProto } from "@countersign/rpc";
 import { createLogger } from "@countersign/runtime";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -69,15 +69,13 @@ function handler({ mail = true } = {}) {
             if (mailFails) throw new Error("mail is away");
             mails.push(sent);
           },
-          close: () => undefined,
         }
       : undefined,
     findEmail: async () => email,
     clock,
     logger,
   });
-  const recordUse = async ({ sessionCreated }: Event) => {
-    const key = publicKeyFromProto(sessionCreated?.deviceKey);
+  const recordUse = async ({ publicKey: key }: { publicKey: PublicKey }) => {
     uses.push(key);
     return history.find(({ publicKey }) => publicKey === key.publicKey)?.createdAt;
   };

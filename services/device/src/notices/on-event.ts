@@ -1,6 +1,8 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import type { Event } from "@countersign/proto/events/v1/events.ts";
+import { publicKeyFromProto } from "@countersign/rpc";
+import type { recordDeviceUse } from "../domain/devices/record-device-use.ts";
 import { subjectParts } from "../events/account-event.ts";
 import type { DeliveryStore, NoticeKind } from "./ports.ts";
 import type { sendNotice } from "./send-notice.ts";
@@ -21,8 +23,7 @@ const JUST_REGISTERED_MS = 10 * 60_000;
 
 export interface OnNoticeEventOptions {
   deliveries: Pick<DeliveryStore, "history">;
-  /** Records the use of a session's device. Returns when it was registered; undefined for an unknown one. */
-  recordUse(event: Event): Promise<Date | undefined>;
+  recordUse: ReturnType<typeof recordDeviceUse>;
   send: ReturnType<typeof sendNotice>;
 }
 
@@ -37,15 +38,16 @@ export function onNoticeEvent({ deliveries, recordUse, send }: OnNoticeEventOpti
     return history.some(({ id, createdAt }) => id !== deviceId && (own === undefined || createdAt < own.createdAt));
   };
 
-  const kindOf = async (name: string, event: Event): Promise<NoticeKind | undefined> => {
-    const { accountId, deviceRegistered, occurredAt, sessionCreated } = event;
+  const kindOf = async (name: string, event: Event, occurredAt: Date): Promise<NoticeKind | undefined> => {
+    const { accountId, deviceRegistered, sessionCreated } = event;
     if (name === "device.device-registered" && deviceRegistered !== undefined) {
       return (await isLaterDevice(accountId, deviceRegistered.deviceId)) ? "new-device" : undefined;
     }
     if (name === "auth.session-created" && sessionCreated !== undefined) {
-      const registeredAt = await recordUse(event);
+      const publicKey = publicKeyFromProto(sessionCreated.deviceKey);
+      const registeredAt = await recordUse({ accountId, publicKey, usedAt: occurredAt });
       if (sessionCreated.recovery) return "recovery-sign-in";
-      const since = (occurredAt?.getTime() ?? 0) - JUST_REGISTERED_MS;
+      const since = occurredAt.getTime() - JUST_REGISTERED_MS;
       return registeredAt && registeredAt.getTime() >= since ? undefined : "new-sign-in";
     }
     // The notice of a chain alert includes its freeze.
@@ -64,7 +66,7 @@ export function onNoticeEvent({ deliveries, recordUse, send }: OnNoticeEventOpti
     const parts = subjectParts(subject);
     // An incomplete event stays so when it is delivered again.
     if (parts?.accountId !== accountId || occurredAt === undefined || !isUuid(accountId) || !isUuid(id)) return;
-    const kind = await kindOf(parts.name, event);
+    const kind = await kindOf(parts.name, event, occurredAt);
     if (kind !== undefined) await send({ eventId: id, accountId, kind, occurredAt });
   };
 }

@@ -10,7 +10,7 @@ export interface SendNoticeOptions {
   deliveries: Deliveries & Pick<DeliveryStore, "begin">;
   push: ReturnType<typeof pushDevices>;
   /** undefined: mail is off. */
-  mailer: Mailer | undefined;
+  mailer: Pick<Mailer, "send"> | undefined;
   findEmail: FindEmail;
   clock: Clock;
   logger: Logger;

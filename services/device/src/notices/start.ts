@@ -8,7 +8,7 @@ import { type Deliveries, type PushTokens, pushDevices } from "../push/push-devi
 import type { NotifyConfig } from "./config.ts";
 import { createLogMailer } from "./log-mailer.ts";
 import { type OnNoticeEventOptions, onNoticeEvent } from "./on-event.ts";
-import type { DeliveryStore, FindEmail, Mailer } from "./ports.ts";
+import type { DeliveryStore, FindEmail, Mail, Mailer } from "./ports.ts";
 import { sendNotice } from "./send-notice.ts";
 import { createSmtpMailer } from "./smtp-mailer.ts";
 
@@ -73,10 +73,7 @@ function openOutside(config: Watched<NotifyConfig>, { clock, logger }: { clock: 
       },
     },
     // Whether there is one is a setting, which does not change.
-    mailer: opened.mailer && {
-      send: (mail: Parameters<Mailer["send"]>[0]) => opened.mailer!.send(mail),
-      close: () => undefined,
-    },
+    mailer: opened.mailer && { send: (mail: Mail) => opened.mailer!.send(mail) },
     closeOutside: () => close(opened),
   };
 }

@@ -8,8 +8,7 @@ export interface ApnsOptions {
   /** The app's bundle id. */
   topic: string;
   clock: Clock;
-  /** Default https://api.push.apple.com. */
-  baseUrl?: string;
+  baseUrl: string;
   /** PEM of the CA of the server's certificate, for tests. */
   ca?: Buffer | undefined;
   timeoutMs?: number;
@@ -40,7 +39,7 @@ export function createApnsAdapter(options: ApnsOptions): PushAdapter {
 
   const connected = (): ClientHttp2Session => {
     if (session !== undefined && !session.closed && !session.destroyed) return session;
-    const made = connect(options.baseUrl ?? "https://api.push.apple.com", {
+    const made = connect(options.baseUrl, {
       ...(options.ca !== undefined && { ca: options.ca }),
     });
     const forget = () => {

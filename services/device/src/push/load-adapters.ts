@@ -2,11 +2,11 @@ import { asOutsidePort, type Clock, type Logger } from "@countersign/core";
 import { readSecretFile } from "@countersign/runtime";
 import { createApnsAdapter } from "./apns-adapter.ts";
 import { providerToken } from "./apns-provider-token.ts";
-import type { PushAdapters } from "./choose-adapter.ts";
 import { createFcmAdapter } from "./fcm-adapter.ts";
 import { googleAccessToken } from "./google-access-token.ts";
 import { createLogAdapter } from "./log-adapter.ts";
 import type { PushAdapter } from "./push-adapter.ts";
+import type { PushAdapters } from "./push-devices.ts";
 import { withRetries } from "./with-retries.ts";
 
 export interface PushConfig {

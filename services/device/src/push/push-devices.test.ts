@@ -3,9 +3,8 @@ import { createLogger } from "@countersign/runtime";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Device } from "../domain/devices/device.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";
-import { adapterFor } from "./choose-adapter.ts";
 import { type PushAdapter, PushDelayed, type PushMessage, PushRefused } from "./push-adapter.ts";
-import { pushDevices } from "./push-devices.ts";
+import { adapterFor, pushDevices } from "./push-devices.ts";
 import { withRetries } from "./with-retries.ts";
 
 const clock = new FixedClock();

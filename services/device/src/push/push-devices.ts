@@ -1,7 +1,13 @@
 import type { Clock, Logger } from "@countersign/core";
 import type { Device } from "../domain/devices/device.ts";
-import { adapterFor, type PushAdapters } from "./choose-adapter.ts";
-import { type PushMessage, PushRefused } from "./push-adapter.ts";
+import { APNS_TOKEN } from "./apns-adapter.ts";
+import { type PushAdapter, type PushMessage, PushRefused } from "./push-adapter.ts";
+
+/** The configured adapters; a kind that is not configured is not pushed. */
+export interface PushAdapters {
+  readonly apns?: PushAdapter | undefined;
+  readonly fcm?: PushAdapter | undefined;
+}
 
 /** Deliveries that were made, so that an event that is delivered again is not pushed twice. */
 export interface Deliveries {
@@ -28,6 +34,12 @@ export interface Push extends Omit<PushMessage, "pushToken" | "visible"> {
   accountId: string;
   /** Whether the device shows the push; otherwise it only wakes the app. */
   visibleTo(device: Device): boolean;
+}
+
+/** Chooses by the token's form: 64 and more hex digits are Apple's, any other is Firebase's. */
+export function adapterFor({ apns, fcm }: PushAdapters, pushToken: string): PushAdapter | undefined {
+  if (pushToken === "") return undefined;
+  return APNS_TOKEN.test(pushToken) ? apns : fcm;
 }
 
 /**

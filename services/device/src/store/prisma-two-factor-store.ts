@@ -38,19 +38,17 @@ function accountRequests(tx: Prisma.TransactionClient, accountId: string): Accou
       // ON CONFLICT DO NOTHING: an error would end the transaction.
       const { count } = await tx.twoFactor.createMany({ data: [toRow(request)], skipDuplicates: true });
       if (count === 0) return false;
-      const { messageId, message, requestedAt } = request;
-      await insertMessage(tx, request, messageId, message, requestedAt);
+      await insertMessage(tx, request, request.requestedAt);
       await tx.outbox.create({ data: twoFactorEventRow(request, request.status, context) });
       return true;
     },
   };
 }
 
+/** Keeps the request's current message. */
 async function insertMessage(
   tx: Prisma.TransactionClient,
-  { id: twoFactorId, accountId }: Pick<TwoFactor, "id" | "accountId">,
-  messageId: string,
-  message: Uint8Array,
+  { id: twoFactorId, accountId, messageId, message }: Pick<TwoFactor, "id" | "accountId" | "messageId" | "message">,
   createdAt: Date,
 ): Promise<void> {
   const data = { messageId, twoFactorId, accountId, message: Uint8Array.from(message), createdAt };
@@ -67,7 +65,7 @@ export async function takeStep(
   const data = changesOf(set);
   const [row] = await tx.twoFactor.updateManyAndReturn({ where: { id, ...whereOf(when) }, data });
   if (!row) return undefined;
-  if (set.messageId !== undefined) await insertMessage(tx, row, row.messageId, row.message, context.occurredAt);
+  if (set.messageId !== undefined) await insertMessage(tx, row, context.occurredAt);
   if (emit !== undefined) await tx.outbox.create({ data: twoFactorEventRow(row, emit, context) });
   return toTwoFactor(row);
 }

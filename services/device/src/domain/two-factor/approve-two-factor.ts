@@ -77,7 +77,7 @@ export function approveTwoFactor(ports: ApprovePorts) {
 
     requireOpen(twoFactor);
     requireOtherDevice(twoFactor, session);
-    requireApprovalsLeft(twoFactor, ports.clock.now());
+    if (twoFactor.wrongApprovals >= MAX_WRONG_APPROVALS) throw noApprovalsLeft(twoFactor, ports.clock.now());
     requireBelowDeviceLimit(live, twoFactor.userKey.deviceKey, ports.maxDevices);
     const decided =
       "transactionId" in approval
@@ -99,10 +99,6 @@ function requireOtherDevice({ userKey }: TwoFactor, { deviceKey, accountKey }: A
   if (samePublicKey(userKey.deviceKey, deviceKey) || samePublicKey(userKey.accountKey, accountKey)) {
     throw new AppError("InsufficientScope", { detail: "A device cannot approve itself" });
   }
-}
-
-function requireApprovalsLeft(twoFactor: TwoFactor, now: Date): void {
-  if (twoFactor.wrongApprovals >= MAX_WRONG_APPROVALS) throw noApprovalsLeft(twoFactor, now);
 }
 
 /**

@@ -2,7 +2,7 @@ import { AppError } from "@countersign/core";
 import type { OfEnrollment } from "./describe-enrollment.ts";
 import { findTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
-import type { TwoFactor, TwoFactorStatus } from "./two-factor.ts";
+import type { TwoFactorStatus } from "./two-factor.ts";
 import { finishing } from "./two-factor-state.ts";
 import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
 
@@ -27,7 +27,7 @@ export function finishTwoFactor(ports: TwoFactorPorts) {
   return async ({ accountId, id, requestId }: OfEnrollment): Promise<TwoFactorView> => {
     const request = await findTwoFactor(ports, accountId, id, requestId);
     const context = { occurredAt: ports.clock.now(), requestId };
-    const finished: TwoFactor | undefined = await ports.requests.take(request.id, finishing, context);
+    const finished = await ports.requests.take(request.id, finishing, context);
     if (finished) return viewTwoFactor(ports, finished);
     const { status } = await findTwoFactor(ports, accountId, id, requestId);
     throw refusals[status]();

@@ -1,7 +1,7 @@
 import { AppError, invalidField, uuidv4, uuidv7 } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
-import { findTwoFactor } from "./find-two-factor.ts";
+import { expireIfDue, findTwoFactor } from "./find-two-factor.ts";
 import type { AccountRequests, KeysOfDevice, TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
 import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
@@ -89,7 +89,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
   return async ({ requestId, recovering, ...command }: OpenTwoFactor): Promise<TwoFactorView> => {
     const { id, accountId, chainName, userKey } = command;
     const present = await requests.find(accountId, id);
-    if (present) return viewForNewDevice(await findTwoFactor(options, accountId, id, requestId));
+    if (present) return viewForNewDevice(await expireIfDue(options, present, requestId));
 
     requireSoon(command.expiresAt, clock.now());
     // First checked before the chain is read, so that refusals cost little; decided below, under the

@@ -1,7 +1,7 @@
 import { expireIfDue, readTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
-import { abandoningAttempt, failing, markingApproved, type Step, sealing } from "./two-factor-state.ts";
+import { abandoningAttempt, failing, isUnconfirmed, markingApproved, type Step, sealing } from "./two-factor-state.ts";
 
 export type ReconcilePorts = Pick<TwoFactorPorts, "requests" | "keyAdditions" | "clock">;
 
@@ -45,6 +45,3 @@ export async function reconcileIfUnconfirmed(
   const isDue = request.reconcileAt !== null && request.reconcileAt <= ports.clock.now();
   return isDue ? reconcileTwoFactor(ports)(request, requestId) : request;
 }
-
-const isUnconfirmed = ({ status, sealedAt }: TwoFactor): boolean =>
-  status === "pending" || (status === "approved" && sealedAt === null);

@@ -85,13 +85,17 @@ export const leavingUnconfirmed = (attemptId: string, now: Date): Step => ({
   set: { reconcileAt: now },
 });
 
+/** Returns whether the outcome of a request's attempt, if there is one, is not final. */
+export const isUnconfirmed = ({ status, sealedAt }: TwoFactor): boolean =>
+  status === "pending" || (status === "approved" && sealedAt === null);
+
 /**
  * Lets an unconfirmed attempt be reconciled at once; undefined where there is none, or it may be under way:
  * reconciling that would end it.
  */
-export function resuming({ status, attemptId, attemptStartedAt, sealedAt }: TwoFactor, now: Date): Step | undefined {
-  const isUnconfirmed = status === "pending" || (status === "approved" && sealedAt === null);
-  if (!isUnconfirmed || attemptId === null || attemptStartedAt === null) return undefined;
+export function resuming(request: TwoFactor, now: Date): Step | undefined {
+  const { status, attemptId, attemptStartedAt } = request;
+  if (!isUnconfirmed(request) || attemptId === null || attemptStartedAt === null) return undefined;
   if (now.getTime() - attemptStartedAt.getTime() < ATTEMPT_TIMEOUT_MS) return undefined;
   return { when: { status, attemptId, sealed: false }, set: { reconcileAt: now } };
 }
