@@ -1,7 +1,7 @@
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { FollowChain } from "./follow-chain.ts";
 import type { KeyStore } from "./ports.ts";
-import { isActive, type Registration, SIGN_IN_ORIGINS } from "./registration.ts";
+import { type Registration, signsIn } from "./registration.ts";
 
 /** The keys that sign in to an account on one chain. */
 export interface ChainAccess {
@@ -17,9 +17,8 @@ export interface ChainAccess {
  * chain does not show.
  */
 export function accessOf(registrations: readonly Registration[]): ChainAccess[] {
-  const signsIn = registrations.filter((each) => isActive(each) && SIGN_IN_ORIGINS.includes(each.origin));
   const byChain = new Map<string, ChainAccess>();
-  for (const { chainName, kind, deviceKey } of signsIn) {
+  for (const { chainName, kind, deviceKey } of registrations.filter(signsIn)) {
     const access = byChain.get(chainName) ?? { chainName, deviceKeys: [], recoveryKey: false };
     byChain.set(chainName, access);
     if (kind === "recovery") access.recoveryKey = true;

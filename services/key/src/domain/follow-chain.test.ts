@@ -75,7 +75,7 @@ describe("following the chain", () => {
     expect(store.registrations[0]!.revokedAt).toEqual(clock.now());
     expect(store.events).toMatchObject([{ type: "key-revoked", lastOfDevice: true }]);
     const find = findSignInKey({ store })({ accountId, chainName, publicKey: key.accountKey });
-    await expect(find).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    await expect(find).resolves.toBeUndefined();
     show(server, first);
     await follow();
     expect(store.registrations[0]!.revokedAt).not.toBeNull();
@@ -157,7 +157,7 @@ describe("following the chain", () => {
     await emitUnregisteredKeys({ store, clock })();
     expect(types()).toEqual(["key-discovered"]);
     const find = findSignInKey({ store })({ accountId, chainName, publicKey: unregistered.publicKey });
-    await expect(find).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    await expect(find).resolves.toBeUndefined();
   });
 
   it("takes a key that the chain showed first for the one that is registered later", async () => {

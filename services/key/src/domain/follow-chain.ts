@@ -1,7 +1,7 @@
 import type { Clock } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import type { AccountKeys, ChainDirectory, ChainKey, ChainKeys, KeyStore, NewId } from "./ports.ts";
-import { isActive, OF_USER_KEY, type Registration, SIGN_IN_ORIGINS } from "./registration.ts";
+import { isActive, OF_USER_KEY, type Registration, signsIn } from "./registration.ts";
 
 export interface FollowChainOptions {
   store: KeyStore;
@@ -80,10 +80,7 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
   async function revoke({ keys, now, requestId }: Round, known: Registration, rest: Registration[]): Promise<void> {
     const registration: Registration = { ...known, revokedAt: now, alertAt: null };
     await keys.update(registration);
-    const others = rest.some(
-      (other) =>
-        isActive(other) && SIGN_IN_ORIGINS.includes(other.origin) && samePublicKey(other.deviceKey, known.deviceKey),
-    );
+    const others = rest.some((other) => signsIn(other) && samePublicKey(other.deviceKey, known.deviceKey));
     const lastOfDevice = known.kind === "user" && known.origin !== "chain" && !others;
     await keys.publish({ type: "key-revoked", registration, lastOfDevice, occurredAt: now, requestId });
   }

@@ -6,7 +6,7 @@ export type UserKeyType = "device" | "passkey";
 export type KeyOrigin = "sign-up" | "two-factor" | "recovery" | "chain";
 
 /** The origins of keys that a person registered: only these keys sign in. */
-export const SIGN_IN_ORIGINS: readonly KeyOrigin[] = ["sign-up", "two-factor", "recovery"];
+const SIGN_IN_ORIGINS: readonly KeyOrigin[] = ["sign-up", "two-factor", "recovery"];
 
 /** The use of a key: by a device or passkey, or for recovery when all of those are lost. */
 export type KeyKind = "user" | "recovery";
@@ -54,3 +54,7 @@ export const OF_USER_KEY = {
 
 /** Returns whether a key is on the account now: neither revoked nor only reported. */
 export const isActive = ({ revokedAt, keyIndex }: Registration): boolean => revokedAt === null && keyIndex >= 0;
+
+/** Returns whether a key signs in to its account. */
+export const signsIn = (registration: Registration): boolean =>
+  isActive(registration) && SIGN_IN_ORIGINS.includes(registration.origin);

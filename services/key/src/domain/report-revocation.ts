@@ -24,14 +24,11 @@ export function reportRevocation<Session>(options: {
   const { store, chain, follow } = options;
   return async (command: ReportRevocation<Session>): Promise<void> => {
     const { accountId, publicKey, transactionId, session, requestId } = command;
-    const named = async () =>
-      (await store.list(accountId, { includeRevoked: true })).filter(
-        ({ accountKey, keyIndex }) => accountKey.publicKey === publicKey && keyIndex >= 0,
-      );
-    const known = await named();
+    const all = await store.list(accountId, { includeRevoked: true });
+    const known = all.filter(({ accountKey, keyIndex }) => accountKey.publicKey === publicKey && keyIndex >= 0);
+    if (known.length === 0) throw new AppError("KeyNotFound");
     const active = known.find(({ revokedAt }) => revokedAt === null);
-    if (!active && known.length > 0) return;
-    if (!active) throw new AppError("KeyNotFound");
+    if (!active) return;
     const { chainName, accountKey } = active;
     await chain.verifyRevocation({ accountId, chainName, publicKey: accountKey, transactionId }, session);
     await follow({ accountId, requestId, atLeast: { chainName, height: 0n } });

@@ -6,12 +6,12 @@ import type { KeyOrigin, Registration, UserKeyType } from "../domain/registratio
 
 export const chainName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "is not the name of a chain");
 
-const wireTypes = {
+export const wireTypes = {
   device: WireType.USER_KEY_TYPE_DEVICE,
   passkey: WireType.USER_KEY_TYPE_PASSKEY,
 } as const satisfies Record<UserKeyType, WireType>;
 
-const wireOrigins = {
+export const wireOrigins = {
   "sign-up": WireOrigin.KEY_ORIGIN_SIGN_UP,
   "two-factor": WireOrigin.KEY_ORIGIN_TWO_FACTOR,
   recovery: WireOrigin.KEY_ORIGIN_RECOVERY,
@@ -33,8 +33,6 @@ function named<Name extends string>(members: Record<Name, number>) {
 
 export const userKeyType = named<UserKeyType>(wireTypes);
 export const keyOrigin = named<KeyOrigin>(wireOrigins);
-export const toWireType = (type: UserKeyType): WireType => wireTypes[type];
-export const toWireOrigin = (origin: KeyOrigin): WireOrigin => wireOrigins[origin];
 
 export function toWireKey(registration: Registration, device: Device | undefined): Key {
   const { accountId, chainName, app, name, keyIndex, createdAt, weight } = registration;
@@ -48,7 +46,7 @@ export function toWireKey(registration: Registration, device: Device | undefined
           },
         }
       : {
-          userKey: { type: toWireType(registration.type), deviceKey: publicKeyToProto(registration.deviceKey), device },
+          userKey: { type: wireTypes[registration.type], deviceKey: publicKeyToProto(registration.deviceKey), device },
         };
   return {
     accountKey: publicKeyToProto(registration.accountKey),

@@ -1,4 +1,3 @@
-import { isAppError } from "@countersign/core";
 import type { Device, PublicKey as ProtoPublicKey } from "@countersign/proto/common/v1/types.ts";
 import type { KeysService, SignInKey } from "@countersign/proto/key/v1/keys.ts";
 import {
@@ -24,7 +23,7 @@ import { type RegisterKeyOptions, registerKey } from "../domain/register-key.ts"
 import { registerRecoveryKey } from "../domain/register-recovery-key.ts";
 import type { Registration } from "../domain/registration.ts";
 import { reportRevocation } from "../domain/report-revocation.ts";
-import { chainName, keyOrigin, toWireKey, toWireOrigin, toWireType, userKeyType } from "./conversions.ts";
+import { chainName, keyOrigin, toWireKey, userKeyType, wireOrigins, wireTypes } from "./conversions.ts";
 
 export type KeysOptions = RegisterKeyOptions & {
   devices: DeviceDirectory<CallContext, Device>;
@@ -67,16 +66,11 @@ const revocationShape = z.object({
 
 /** Returns a registration as auth needs it to open a session. */
 const toSignInKey = ({ type, accountKey, deviceKey, origin }: Registration): SignInKey => ({
-  type: toWireType(type),
+  type: wireTypes[type],
   accountKey: publicKeyToProto(accountKey),
   deviceKey: publicKeyToProto(deviceKey),
-  origin: toWireOrigin(origin),
+  origin: wireOrigins[origin],
 });
-
-/** Answers a key that may not sign in as absent. */
-function unlessMissing(error: unknown): undefined {
-  if (!isAppError(error, "PleaseRegisterKey")) throw error;
-}
 
 const toWireKeys = (keys: ListedKey<Device>[]) =>
   keys.map(({ registration, device }) => toWireKey(registration, device));
@@ -98,7 +92,7 @@ export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
 
     async findSignInKeys({ queries }, { logger }) {
       const answers = queries.map(async ({ usedAt, ...query }) => {
-        const key = await find(parseRequest(signInShape, query)).catch(unlessMissing);
+        const key = await find(parseRequest(signInShape, query));
         // A sign-in does not wait for it: nothing is decided by the time of the last use.
         if (key && usedAt)
           recordUse({ ...key, usedAt }).catch((err) => logger.warn({ err }, "use of a key not recorded"));
