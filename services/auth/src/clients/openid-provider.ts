@@ -37,7 +37,7 @@ export interface VerifiedLogin {
   readonly nonce: string | undefined;
 }
 
-export interface VerifiedIdToken extends VerifiedLogin {
+interface VerifiedIdToken extends VerifiedLogin {
   readonly nonce: string;
   /** Whether the ID token names an e-mail address, verified or not. */
   readonly hasEmail: boolean;

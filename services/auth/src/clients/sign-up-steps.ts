@@ -16,7 +16,7 @@ const STATUS = new Map<number, Deployed["status"]>([
   [DeploymentStatus.DEPLOYMENT_STATUS_FAILED, "failed"],
 ]);
 
-export interface StepClients {
+interface StepClients {
   readonly accounts: RpcClient<AccountsService>;
   readonly keys: RpcClient<KeysService>;
   readonly devices: RpcClient<DevicesService>;

@@ -23,7 +23,7 @@ export interface AttestationStore {
   use(use: Idempotency, now: Date): Promise<"first" | "same" | "other">;
 }
 
-export interface AttestationOptions {
+interface AttestationOptions {
   /** Returns the verification of an app's attestations; undefined: the app requires none. */
   policyOf(appId: string): VerifyAttestation | undefined;
   readonly attestations: AttestationStore;

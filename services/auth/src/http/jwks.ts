@@ -3,7 +3,7 @@ import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { internalName, splitAddress, type TlsMaterial, type Watched } from "@countersign/core";
 
-export interface JwksServerOptions {
+interface JwksServerOptions {
   /** host:port. */
   readonly listen: string;
   readonly tls: Watched<TlsMaterial>;

@@ -7,7 +7,7 @@ import {
   type SignUpStore,
 } from "../domain/sign-up/sign-up-saga.ts";
 
-export interface AbandonedSignUpsOptions {
+interface AbandonedSignUpsOptions {
   readonly store: SignUpStore;
   readonly steps: SignUpSteps<Deployed>;
   readonly clock: Clock;

@@ -10,7 +10,7 @@ import { nameFrom } from "./conversions.ts";
 const MAX_TOKEN_CHARS = 8192;
 const MAX_PROOF_BYTES = 256;
 
-export interface SessionsOptions extends RefreshTokenOptions {
+interface SessionsOptions extends RefreshTokenOptions {
   readonly sessions: SessionStore;
   readonly clock: Clock;
   readonly refreshLimit: Limit;

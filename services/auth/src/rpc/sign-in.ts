@@ -19,7 +19,7 @@ import { contextOf, loginFrom, nameFrom, newKeyRequestFrom } from "./conversions
 /** More than any signature has: DER of P-256 has 72 bytes at most. */
 const MAX_SIGNATURE_BYTES = 256;
 
-export interface SignInOptions
+interface SignInOptions
   extends IssueChallengeOptions,
     RespondChallengeOptions,
     RequestTwoFactorOptions<TwoFactorAuth>,

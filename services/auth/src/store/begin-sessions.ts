@@ -29,7 +29,7 @@ export async function lockAccess(tx: Queries, accountId: string): Promise<void> 
 }
 
 /** A session that is to begin. */
-export interface SessionStart {
+interface SessionStart {
   readonly session: Session;
   readonly requestId: string;
   /** The sign-in's own position: one statement begins many sessions. */

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 
 /** The keys by which requests of one client address are counted. */
-export interface CountedNetworks {
+interface CountedNetworks {
   /** The IPv4 address, or the IPv6 /64: a customer has at least that. */
   readonly own: string;
   /** The IPv6 /48: a customer has at most that; many share one. */

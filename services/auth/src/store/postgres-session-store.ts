@@ -8,7 +8,7 @@ import { type SessionRow, toSession } from "./rows.ts";
 import { type TokenStateChange, writeTokenState } from "./write-token-state.ts";
 
 /** A session that ends, and why. */
-export interface SessionEnd {
+interface SessionEnd {
   readonly session: Session;
   readonly cause: EndCause;
   /** When it ended: of an event, long ago perhaps. Its tokens were issued until this moment all the same. */

@@ -9,7 +9,7 @@ import { onTwoFactorChanged, type TwoFactorChangedOptions } from "./two-factor-c
 
 type Consume = (options: Pick<ConsumerOptions, "durable" | "handler" | "concurrency">) => void;
 
-export interface ConsumersOptions extends TwoFactorChangedOptions {
+interface ConsumersOptions extends TwoFactorChangedOptions {
   readonly access: AccessStore;
   readonly holds: HoldStore;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import { createTokenKeys, type EncryptedKeys, type TokenKeysOptions } from "./to
 import { createTokenStateFeed, type TokenStateFeedOptions } from "./token-state-feed.ts";
 import { createTokens } from "./tokens.ts";
 
-export interface TokenStores {
+interface TokenStores {
   readonly tokenKeys: TokenKeysOptions["store"];
   readonly identityKeys: TokenKeysOptions["store"];
   readonly tokenState: TokenStateFeedOptions["store"];

@@ -23,7 +23,7 @@ export interface TokenStateStore {
 }
 
 /** Entries that fit into one message. */
-export interface Page {
+interface Page {
   /** An encoded TokenStateEntries, or empty. */
   readonly entries: Buffer;
   /** Where the next page begins; absent in the last one. */

@@ -23,7 +23,7 @@ function looksLikeAccessToken(token: string): boolean {
 
 const seconds = (time: Date): number => Math.floor(time.getTime() / 1000);
 
-export interface TokensOptions {
+interface TokensOptions {
   readonly keys: TokenKeys;
   /** Sign identity tokens only. */
   readonly identityKeys: Pick<TokenKeys, "signingKey">;

@@ -5,7 +5,7 @@ import { createTurns } from "./turns.ts";
 import type { Watchers } from "./watchers.ts";
 
 /** An event for the client; without type and data it only carries the id to resume from. */
-export interface WatchedEvent {
+interface WatchedEvent {
   id: string;
   type: string;
   dataJson: string;

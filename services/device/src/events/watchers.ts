@@ -3,7 +3,7 @@ import type { FedEvent } from "@countersign/events";
 import { type AccountEvent, subjectParts, toAccountEvent } from "./account-event.ts";
 
 /** One stream's place in the fan-out. */
-export interface Watcher {
+interface Watcher {
   /**
    * The next event; undefined once the watcher was closed. Errors: Unavailable (too slow, or the server
    * stops).

@@ -3,7 +3,7 @@ import { expireIfDue } from "../domain/two-factor/find-two-factor.ts";
 import type { KeyAdditions, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { reconcileTwoFactor } from "../domain/two-factor/reconcile-two-factor.ts";
 
-export interface TwoFactorSweeperOptions {
+interface TwoFactorSweeperOptions {
   requests: TwoFactorStore;
   keyAdditions: KeyAdditions;
   clock: Clock;

@@ -5,7 +5,7 @@ import { accountLanguage, type Language } from "./language.ts";
 import { noticeText } from "./notice-text.ts";
 import type { DeliveryStore, FindEmail, Mailer, NoticeKind } from "./ports.ts";
 
-export interface SendNoticeOptions {
+interface SendNoticeOptions {
   devices: Pick<DeviceStore, "listLive">;
   deliveries: Deliveries & Pick<DeliveryStore, "begin">;
   push: ReturnType<typeof pushDevices>;

@@ -2,7 +2,7 @@ import type { Logger } from "@countersign/core";
 import { createTransport } from "nodemailer";
 import type { Mailer } from "./ports.ts";
 
-export interface SmtpOptions {
+interface SmtpOptions {
   /** smtps://user:password@host:465, or smtp:// for STARTTLS. */
   url: string;
   /** The sender's address. */

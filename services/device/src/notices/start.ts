@@ -12,7 +12,7 @@ import type { DeliveryStore, FindEmail, Mail, Mailer } from "./ports.ts";
 import { sendNotice } from "./send-notice.ts";
 import { createSmtpMailer } from "./smtp-mailer.ts";
 
-export interface NotificationsOptions {
+interface NotificationsOptions {
   /** May change: pushes and mails then use other credentials. */
   config: Watched<NotifyConfig>;
   devices: Pick<DeviceStore, "listLive">;

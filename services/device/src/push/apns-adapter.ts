@@ -3,7 +3,7 @@ import type { Clock } from "@countersign/core";
 import type { ProviderToken } from "./apns-provider-token.ts";
 import { codeOf, type PushAdapter, PushDelayed, type PushMessage, PushRefused, retryAfterMs } from "./push-adapter.ts";
 
-export interface ApnsOptions {
+interface ApnsOptions {
   token: ProviderToken;
   /** The app's bundle id. */
   topic: string;

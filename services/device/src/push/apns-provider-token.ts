@@ -1,7 +1,7 @@
 import type { Clock } from "@countersign/core";
 import { importPKCS8, SignJWT } from "jose";
 
-export interface ApnsKey {
+interface ApnsKey {
   /** PKCS #8 PEM of a P-256 key. */
   privateKeyPem: string;
   keyId: string;

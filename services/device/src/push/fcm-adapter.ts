@@ -1,7 +1,7 @@
 import type { Clock } from "@countersign/core";
 import { codeOf, type PushAdapter, PushDelayed, type PushMessage, PushRefused, retryAfterMs } from "./push-adapter.ts";
 
-export interface FcmOptions {
+interface FcmOptions {
   projectId: string;
   /** A fresh OAuth access token for Firebase messaging. */
   accessToken(): Promise<string>;

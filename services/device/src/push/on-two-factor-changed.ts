@@ -9,7 +9,7 @@ import { isPushKind } from "./push-kinds.ts";
 /** The lifetime of a request, after which a push is of no use. */
 const PUSH_LIFETIME_MS = 5 * 60_000;
 
-export interface OnTwoFactorChangedOptions {
+interface OnTwoFactorChangedOptions {
   devices: Pick<DeviceStore, "listLive">;
   requests: Pick<TwoFactorStore, "find">;
   push: ReturnType<typeof pushDevices>;

@@ -21,7 +21,7 @@ export interface PushTokens {
   clearPushToken(deviceId: string, pushToken: string): Promise<void>;
 }
 
-export interface PushDevicesOptions {
+interface PushDevicesOptions {
   adapters: PushAdapters;
   tokens: PushTokens;
   deliveries: Deliveries;

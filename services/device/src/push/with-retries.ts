@@ -1,7 +1,7 @@
 import { backoffMs, type Clock, retry, sleepUntil } from "@countersign/core";
 import { type PushAdapter, PushDelayed } from "./push-adapter.ts";
 
-export interface RetryOptions {
+interface RetryOptions {
   clock: Clock;
   /** Default: waits. */
   sleep?: (milliseconds: number) => Promise<unknown>;

@@ -21,7 +21,7 @@ const replayed = z.object({
 
 type Request = z.input<typeof ofTwoFactor> & { reason: string };
 
-export interface AdminWebhooks {
+interface AdminWebhooks {
   readonly endpoints: Watched<readonly WebhookEndpoint[]>;
   readonly store: Pick<WebhookStore, "replay" | "states">;
   test(endpoint: string): Promise<Attempt | undefined>;

@@ -29,7 +29,7 @@ const updateShape = deviceAttributes
 
 const removeShape = z.object({ publicKey: identityKey });
 
-export interface DevicesOptions extends RegisterDeviceOptions {
+interface DevicesOptions extends RegisterDeviceOptions {
   /** Of one device and replica: NATS keeps the events of changes for a week. */
   updatesPerMinute: number;
 }

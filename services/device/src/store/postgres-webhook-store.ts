@@ -3,7 +3,7 @@ import type { WebhookType } from "../webhooks/message.ts";
 import type { EndpointState, LeasedQueue, StoredDelivery, WebhookStore } from "../webhooks/ports.ts";
 
 /** How long a message is tried. */
-export const GIVE_UP_MS = 72 * 3_600_000;
+const GIVE_UP_MS = 72 * 3_600_000;
 /** How long a message is kept, from its event or its replay: long enough to send it again after its end. */
 const KEPT_MS = 10 * 24 * 3_600_000;
 /** Of an account at one endpoint; later ones are given up at once, and can be replayed. */

@@ -26,7 +26,7 @@ export const WEBHOOK_TYPES = [
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 
 /** One event as the backends of the account's apps receive it. */
-export interface WebhookMessage {
+interface WebhookMessage {
   /** The event's; that of a replaced session's end is another one, which sorts after it. */
   readonly id: string;
   readonly type: WebhookType;

@@ -25,7 +25,7 @@ export interface NewDelivery {
 }
 
 /** Selects the messages of an endpoint to send again: one, or those of a time. */
-export interface ReplayOf {
+interface ReplayOf {
   readonly endpoint: string;
   readonly eventId?: string | undefined;
   readonly from?: Date | undefined;

@@ -26,7 +26,7 @@ export interface Attempt {
   readonly retryAfterS?: number;
 }
 
-export interface SenderOptions {
+interface SenderOptions {
   readonly rules: AddressRules;
   readonly clock: Clock;
   readonly timeoutMs?: number;

@@ -14,7 +14,7 @@ const OBSERVE_MS = 15_000;
 const FORGET_MS = 60_000;
 const MAX_CONCURRENT_EVENTS = 20;
 
-export interface WebhooksOptions {
+interface WebhooksOptions {
   readonly endpoints: Watched<readonly WebhookEndpoint[]>;
   readonly allowedNetworks: readonly string[];
   readonly store: WebhookStore;

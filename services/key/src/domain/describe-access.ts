@@ -4,7 +4,7 @@ import type { KeyStore } from "./ports.ts";
 import { type Registration, signsIn } from "./registration.ts";
 
 /** The keys that sign in to an account on one chain. */
-export interface ChainAccess {
+interface ChainAccess {
   chainName: string;
   /** Identity keys of devices that hold an active key, each once. */
   deviceKeys: PublicKey[];

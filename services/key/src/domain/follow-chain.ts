@@ -3,7 +3,7 @@ import { samePublicKey } from "@countersign/keys";
 import type { AccountKeys, ChainDirectory, ChainKey, ChainKeys, KeyStore, NewId } from "./ports.ts";
 import { isActive, OF_USER_KEY, type Registration, signsIn } from "./registration.ts";
 
-export interface FollowChainOptions {
+interface FollowChainOptions {
   store: KeyStore;
   chain: Pick<ChainDirectory<never>, "list">;
   clock: Clock;

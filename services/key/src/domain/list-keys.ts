@@ -3,7 +3,7 @@ import type { FollowChain } from "./follow-chain.ts";
 import type { DeviceDirectory, KeyStore } from "./ports.ts";
 import type { Registration } from "./registration.ts";
 
-export interface ListKeys<Session> {
+interface ListKeys<Session> {
   accountId: string;
   /** The user's own session, which reads the account's devices. */
   session: Session;

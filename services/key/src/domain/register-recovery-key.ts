@@ -7,7 +7,7 @@ import { isActive, OF_USER_KEY, type Registration } from "./registration.ts";
 /** How long a reported key may be missing on chain before the report is dropped. */
 export const PENDING_MS = 60 * 60_000;
 
-export interface RegisterRecoveryKey {
+interface RegisterRecoveryKey {
   accountId: string;
   appId: string;
   publicKey: PublicKey;

@@ -2,7 +2,7 @@ import { AppError } from "@countersign/core";
 import type { FollowChain } from "./follow-chain.ts";
 import type { ChainDirectory, KeyStore } from "./ports.ts";
 
-export interface ReportRevocation<Session> {
+interface ReportRevocation<Session> {
   accountId: string;
   /** Canonical hex; the algorithm follows from the registration. */
   publicKey: string;

@@ -25,7 +25,7 @@ import type { Registration } from "../domain/registration.ts";
 import { reportRevocation } from "../domain/report-revocation.ts";
 import { chainName, keyOrigin, toWireKey, userKeyType, wireOrigins, wireTypes } from "./conversions.ts";
 
-export type KeysOptions = RegisterKeyOptions & {
+type KeysOptions = RegisterKeyOptions & {
   devices: DeviceDirectory<CallContext, Device>;
   chain: ChainDirectory<CallContext>;
   /** See followChain and repairOnRead. */

@@ -6,7 +6,7 @@ import { Certificate } from "@peculiar/asn1-x509";
 import type { VerifyAttestation } from "../../domain/attestation.ts";
 
 /** An app of Apple's platforms. */
-export interface AppAttestApp {
+interface AppAttestApp {
   readonly teamId: string;
   readonly bundleIds: readonly string[];
   readonly environment: "production" | "development";

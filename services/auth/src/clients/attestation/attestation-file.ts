@@ -47,7 +47,7 @@ const policy = z
 const file = z.strictObject({ apps: z.array(policy) });
 
 /** The verification of each app that requires attestations, by its app id. */
-export type AttestationPolicies = ReadonlyMap<string, VerifyAttestation>;
+type AttestationPolicies = ReadonlyMap<string, VerifyAttestation>;
 
 export interface AttestationFileOptions {
   /** Undefined: no app requires an attestation. */

@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 
 /** A key that was revoked on chain. */
-export interface RevokedKey {
+interface RevokedKey {
   readonly accountId: string;
   readonly accountKey: PublicKey;
   /** Sessions that began more than a minute later stay: they are of a key that was added again. */

@@ -16,7 +16,7 @@ export interface OfSignUp {
 }
 
 /** A sign-up that is to be cancelled. */
-export interface TakenOver {
+interface TakenOver {
   readonly userKey: PublicKey;
   readonly drivenUntil: Date;
   readonly leaseUntil: Date;

@@ -32,7 +32,7 @@ export interface FreezeStore {
   find(accountId: string, now: Date): Promise<Freeze | undefined>;
 }
 
-export interface FreezeOptions {
+interface FreezeOptions {
   readonly freezes: FreezeStore;
   readonly clock: Clock;
 }

@@ -15,7 +15,7 @@ export type Answerer =
   | { readonly type: "device-key" | "passkey"; readonly publicKey: PublicKey }
   | { readonly type: "passkey"; readonly username: string };
 
-export interface IssueChallenge {
+interface IssueChallenge {
   readonly login: Login;
   readonly chainName: string;
   readonly answerer: Answerer;

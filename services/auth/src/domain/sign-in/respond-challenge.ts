@@ -25,7 +25,7 @@ export type Answer =
   /** Over the challenge's bytes: raw or DER, or Ed25519's. */
   { readonly type: "device-key"; readonly signature: Uint8Array } | ({ readonly type: "passkey" } & Assertion);
 
-export interface RespondChallenge<Account> {
+interface RespondChallenge<Account> {
   /** Hex. */
   readonly data: string;
   readonly answer: Answer;

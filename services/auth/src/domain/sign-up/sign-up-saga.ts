@@ -43,7 +43,7 @@ export interface StepContext {
   readonly signal: AbortSignal;
 }
 
-export interface DeployOptions {
+interface DeployOptions {
   /** How long to wait for the chain. */
   readonly waitMs: number;
   /**

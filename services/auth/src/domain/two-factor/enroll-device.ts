@@ -9,7 +9,7 @@ import type {
   TwoFactorSignInStore,
 } from "./two-factor-sign-in.ts";
 
-export interface EnrollDeviceOptions {
+interface EnrollDeviceOptions {
   readonly signIns: Pick<TwoFactorSignInStore, "find" | "recordAddition" | "mayEnroll" | "markEnrolled">;
   readonly steps: EnrollmentSteps;
   readonly clock: Clock;

@@ -19,7 +19,7 @@ import type {
   TwoFactorSignInStore,
 } from "./two-factor-sign-in.ts";
 
-export interface FinishTwoFactor {
+interface FinishTwoFactor {
   /** The access token; only the ephemeral one of this request finishes it. */
   readonly token: VerifiedToken;
   /** `TwoFactorAuth.id` or the id of one of its messages. */

@@ -2,7 +2,7 @@ import { type Administrator, AppError, type Clock } from "@countersign/core";
 import type { TwoFactor } from "../two-factor/two-factor.ts";
 import { rejecting, resuming, type Step } from "../two-factor/two-factor-state.ts";
 
-export interface OfTwoFactor {
+interface OfTwoFactor {
   readonly accountId: string;
   readonly twoFactorId: string;
 }

@@ -2,7 +2,7 @@ import type { Clock } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { DeviceStore } from "./device-store.ts";
 
-export interface RecordDeviceUse {
+interface RecordDeviceUse {
   accountId: string;
   /** Identity key of the device that signed in. */
   publicKey: PublicKey;

@@ -3,7 +3,7 @@ import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { Device, DeviceAttributes } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
 
-export interface RegisterDevice {
+interface RegisterDevice {
   accountId: string;
   /** Minted by the caller, so that its retries make one device. */
   deviceId: string;

@@ -12,7 +12,7 @@ export interface ChainAccess {
   recoveryKey: boolean;
 }
 
-export interface RemoveDevice {
+interface RemoveDevice {
   session: Session;
   /** Identity key of the device to remove, canonical hex. */
   publicKey: string;

@@ -2,7 +2,7 @@ import type { Clock } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { DeviceStore } from "./device-store.ts";
 
-export interface RetireDevice {
+interface RetireDevice {
   accountId: string;
   /** Identity key of the device whose last key was revoked on chain. */
   deviceKey: PublicKey;

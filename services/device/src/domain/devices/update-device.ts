@@ -6,7 +6,7 @@ import type { DeviceStore } from "./device-store.ts";
 /** The attributes that may change; a device keeps the type that it registered as. */
 export type DeviceChanges = Partial<Omit<DeviceAttributes, "type">>;
 
-export interface UpdateDevice {
+interface UpdateDevice {
   session: Session;
   /** Identity key of the device to change, canonical hex. */
   publicKey: string;

@@ -23,7 +23,7 @@ export interface TimeLocks {
   cancel(timeLock: { accountId: string; id: string; deviceCreatedAt: Date }, requestId: string): Promise<void>;
 }
 
-export interface CancelTimeLock {
+interface CancelTimeLock {
   session: Session;
   id: string;
   requestId: string;

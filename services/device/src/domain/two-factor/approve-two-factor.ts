@@ -26,7 +26,7 @@ export interface ApproverSession extends Session, Approver {
   recoverySessionId?: string;
 }
 
-export interface ApproveTwoFactor extends OfTwoFactor {
+interface ApproveTwoFactor extends OfTwoFactor {
   session: ApproverSession;
   approval: Approval;
   /** The user's call: the account service and the signer verify its token themselves. */

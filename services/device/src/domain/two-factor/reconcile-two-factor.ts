@@ -3,7 +3,7 @@ import type { TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
 import { abandoningAttempt, failing, isUnconfirmed, markingApproved, type Step, sealing } from "./two-factor-state.ts";
 
-export type ReconcilePorts = Pick<TwoFactorPorts, "requests" | "keyAdditions" | "clock">;
+type ReconcilePorts = Pick<TwoFactorPorts, "requests" | "keyAdditions" | "clock">;
 
 /**
  * Asks the account service for the outcome of a request's attempt, records it, and returns the request as it

@@ -3,7 +3,7 @@ import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import { rejecting } from "./two-factor-state.ts";
 
-export interface RejectTwoFactor extends OfTwoFactor {
+interface RejectTwoFactor extends OfTwoFactor {
   /** A recovery key's session: a stolen backup must not close the account to the owner's new devices. */
   inRecovery: boolean;
 }
