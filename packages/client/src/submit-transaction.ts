@@ -1,10 +1,4 @@
-import {
-  type AccessApi,
-  AccessApiError,
-  type FlowTransaction,
-  type TransactionResult,
-  transactionId,
-} from "@countersign/flow";
+import { type AccessApi, AccessApiError, type FlowTransaction, type TransactionResult } from "@countersign/flow";
 import { isAnswerLost } from "./retry.ts";
 import { sleep } from "./sleep.ts";
 import type { Turn } from "./transaction-queue.ts";
@@ -60,11 +54,9 @@ async function submitAndWait(
   { accessApi, signal, onStatus, attempt, turn }: Submission,
 ): Promise<SentTransaction> {
   const { proposalKey } = transaction;
-  const onExecuted = (executed: TransactionResult) => {
+  const onExecuted = (id: string) => (executed: TransactionResult) => {
     const { statusCode, errorMessage } = executed;
-    if (!wrongSequenceNumber(executed)) {
-      onStatus?.({ status: "executed", id: transactionId(transaction), result: executed });
-    }
+    if (!wrongSequenceNumber(executed)) onStatus?.({ status: "executed", id, result: executed });
     // A failed one may have been refused before it used its number: then the chain is asked, once it is
     // sealed.
     if (statusCode !== 0 || errorMessage !== "") return;
@@ -72,7 +64,7 @@ async function submitAndWait(
     turn.release();
   };
   const id = await submit(accessApi, transaction, signal);
-  const result = await waitForSeal(accessApi, id, { signal, onExecuted });
+  const result = await waitForSeal(accessApi, id, { signal, onExecuted: onExecuted(id) });
   const numbers = wrongSequenceNumber(result);
   const sealed = (sealedId: string, ofSealed: TransactionResult): SentTransaction => {
     onStatus?.({ status: "sealed", id: sealedId, result: ofSealed });
@@ -83,7 +75,9 @@ async function submitAndWait(
   // The payer's signature has another form, under which somebody else may have submitted the same
   // transaction.
   const twin = await executedTwin(accessApi, transaction, signal);
-  if (twin !== undefined) return sealed(twin, await waitForSeal(accessApi, twin, { signal, onExecuted }));
+  if (twin !== undefined) {
+    return sealed(twin, await waitForSeal(accessApi, twin, { signal, onExecuted: onExecuted(twin) }));
+  }
   turn.note({ ...proposalKey, sequenceNumber: numbers.expected });
   // A number that is still to come could make the same bytes run later.
   attempt.isStale = numbers.expected > numbers.given;

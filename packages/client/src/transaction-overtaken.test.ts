@@ -51,8 +51,10 @@ describe("a transaction whose sequence number somebody else has used", () => {
         return all.chain.submit(transaction);
       },
     });
-    const { id } = await all.send();
+    const shown: string[] = [];
+    const { id } = await all.send({ onStatus: (step) => void ("result" in step && shown.push(step.id)) });
     expect(id).toBe(ids[0]);
+    expect(shown).toEqual([id, id]);
     expect(all.chain.ran).toEqual([id]);
     expect(all.chain.submitted).toHaveLength(2);
     expect(twinIds(all.chain.submitted[1]!)).toContain(transactionId(all.chain.submitted[0]!));
