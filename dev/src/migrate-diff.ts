@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { reportFailure } from "@countersign/build/fail.ts";
-import { type ServiceName, services } from "@countersign/build/paths.ts";
+import { postgresDir, type ServiceName, services } from "@countersign/build/paths.ts";
 import { freePort } from "@countersign/local-stack/ports.ts";
-import { postgresHome, startPostgres } from "@countersign/local-stack/postgres.ts";
+import { startPostgres } from "@countersign/local-stack/postgres.ts";
 import { writeMigration } from "@countersign/migrations/migrate.ts";
 import { command, runCommand, UsageError } from "@countersign/runtime/command.ts";
 
@@ -20,7 +20,7 @@ async function migrateDiff(service: ServiceName, name: string): Promise<void> {
     console.log(path ?? `${service}: schema.prisma and the migrations agree already`);
   } finally {
     await postgres.child.stop();
-    for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+    for (const path of [stateDir, postgresDir(stateDir)]) rmSync(path, { recursive: true, force: true });
   }
 }
 

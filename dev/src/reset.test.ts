@@ -1,14 +1,13 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { root } from "@countersign/build/paths.ts";
-import { postgresHome } from "@countersign/local-stack/postgres.ts";
+import { postgresDir, root } from "@countersign/build/paths.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { reset, stateDirsOf } from "./reset.ts";
 
 function makeState(): [stateDir: string, home: string] {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-reset-"));
-  const home = postgresHome(stateDir);
+  const home = postgresDir(stateDir);
   mkdirSync(home);
   onTestFinished(() => {
     for (const path of [stateDir, home]) rmSync(path, { recursive: true, force: true });

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
-import { defaultStateDir } from "@countersign/build/paths.ts";
+import { defaultStateDir, postgresDir } from "@countersign/build/paths.ts";
 import { isRunning } from "@countersign/local-stack/is-running.ts";
-import { postgresHome } from "@countersign/local-stack/postgres.ts";
 
 /** Returns the state directories to reset: of the stack, and of the one on Citus that may be inside. */
 export const stateDirsOf = (folder = defaultStateDir): string[] => [resolve(folder), join(resolve(folder), "citus")];
@@ -19,7 +18,7 @@ export async function reset(folder?: string): Promise<void> {
     const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) : 0;
     if (isRunning(pid)) throw new Failure(`the stack of ${stateDir} runs (pid ${pid}): stop it first.`);
   }
-  for (const path of stateDirs.flatMap((stateDir) => [stateDir, postgresHome(stateDir)]))
+  for (const path of stateDirs.flatMap((stateDir) => [stateDir, postgresDir(stateDir)]))
     rmSync(path, { recursive: true, force: true });
   console.log("reset: the next start begins with an empty chain and empty databases");
 }

@@ -1,11 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { postgresDir } from "@countersign/build/paths.ts";
 import type { CountersignClient } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { cadenceAddress, cadenceString, createAccessApi } from "@countersign/flow";
 import { ensureServiceKey, serviceAddress } from "@countersign/local-stack/emulator.ts";
-import { postgresHome } from "@countersign/local-stack/postgres.ts";
 import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 import { stateFiles } from "@countersign/local-stack/service-environment.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
@@ -123,7 +123,7 @@ describe("a chain that does not answer", () => {
     proxy?.letGo();
     await running?.stop();
     await proxy?.close();
-    for (const path of [dir, postgresHome(dir)]) rmSync(path, { recursive: true, force: true });
+    for (const path of [dir, postgresDir(dir)]) rmSync(path, { recursive: true, force: true });
   });
 
   async function newClient(): Promise<CountersignClient> {

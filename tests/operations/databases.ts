@@ -2,8 +2,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ServiceName, services } from "@countersign/build/paths.ts";
-import { postgresHome } from "@countersign/local-stack/postgres.ts";
+import { postgresDir, type ServiceName, services } from "@countersign/build/paths.ts";
 import { findPostgres } from "@countersign/local-stack/postgres-binaries.ts";
 import type { RunningStack } from "@countersign/local-stack/stack.ts";
 import pg from "pg";
@@ -11,7 +10,7 @@ import pg from "pg";
 /** The Postgres servers of a stack with one for each service: base backups, archives of the WAL, restores. */
 export function backupsOf(stateDir: string) {
   const serverOf = (service: ServiceName) => `postgres-${service}`;
-  const homeOf = (service: ServiceName) => postgresHome(join(stateDir, serverOf(service)));
+  const homeOf = (service: ServiceName) => postgresDir(join(stateDir, serverOf(service)));
   const at = (service: ServiceName, name: "data" | "base" | "wal") => join(homeOf(service), name);
   const { user } = findPostgres();
   const ownedByPostgres = (path: string) => user && execFileSync("chown", ["-R", `${user.uid}:${user.gid}`, path]);

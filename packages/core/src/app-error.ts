@@ -47,9 +47,7 @@ export function isAppError(error: unknown, ...reasons: Reason[]): error is AppEr
   return error instanceof AppError && (reasons.length === 0 || reasons.includes(error.reason));
 }
 
-/** Returns InvalidRequest for fields of the request. */
 export const invalidFields = (fields: readonly FieldError[]): AppError =>
   new AppError("InvalidRequest", { detail: "Some fields are not valid", fields });
 
-/** Returns InvalidRequest for one field. */
 export const invalidField = (pointer: string, detail: string): AppError => invalidFields([{ pointer, detail }]);

@@ -3,7 +3,6 @@ import type { Clock } from "./clock.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Returns the beginning of the minute of a time. */
 export const minuteOf = (time: Date): Date => new Date(Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS);
 
 /**

@@ -15,9 +15,7 @@ export interface FaultPointReport {
 /** The current operation of a process: an RPC, the handling of an event, one run of a job. */
 interface Operation {
   readonly name: string;
-  /** The calls that it has made. */
   readonly calls: Set<string>;
-  /** The call that is under way. */
   readonly call?: string;
 }
 

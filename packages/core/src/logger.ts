@@ -35,7 +35,6 @@ export interface Logger {
   warn: Write;
   error: Write;
   fatal: Write;
-  /** Returns a logger that adds `fields` to each of its lines. */
   child(fields: LogFields): Logger;
   isLevelEnabled(level: string): boolean;
 }

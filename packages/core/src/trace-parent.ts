@@ -18,6 +18,5 @@ export function parseTraceParent(header: string | undefined): TraceParent | unde
   return { traceId, spanId, flags };
 }
 
-/** Returns a `traceparent` header. */
 export const formatTraceParent = ({ traceId, spanId, flags }: TraceParent): string =>
   `00-${traceId}-${spanId}-${flags}`;

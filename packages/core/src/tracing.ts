@@ -3,7 +3,7 @@ import type { TraceParent } from "./trace-parent.ts";
 import { wrapMethods } from "./wrap-methods.ts";
 
 /** As in OpenTelemetry: who works for whom. */
-export type SpanKind = "server" | "client" | "producer" | "consumer" | "internal";
+export type SpanKind = "server" | "client" | "consumer" | "internal";
 
 export interface SpanOptions {
   /** Default internal. */
@@ -21,7 +21,6 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 export interface SpanOutcome {
   /** The span's name where it is known only at the end. */
   name?: string;
-  /** The reason of a failure. */
   error?: string | undefined;
   attributes?: SpanAttributes;
 }

@@ -8,7 +8,6 @@ export interface Watched<T> {
   refresh(): void;
 }
 
-/** Returns a value that never changes. */
 export const unchanging = <T>(value: T): Watched<T> => ({
   current: () => value,
   onChange: () => () => undefined,

@@ -1,7 +1,6 @@
 import { activeTrace, formatTraceParent, isUuid, NIL_UUID, orderedUuidv7, type TraceParent } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 
-/** The data of one row of the table outbox. */
 export interface OutboxRow {
   id: string;
   subject: string;

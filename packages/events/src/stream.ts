@@ -33,7 +33,6 @@ export const partitionStreams = (partitions: number): EventStream[] =>
     feed: `cs.partition-feed.${partition}.>`,
   }));
 
-/** Returns all streams with events. */
 export const eventStreams = (partitions: number): EventStream[] => [UNPARTITIONED, ...partitionStreams(partitions)];
 
 /** Returns NATS' mapping of events to partitions, by the account's id. */

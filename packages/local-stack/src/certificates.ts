@@ -42,7 +42,6 @@ export function tlsFiles(stateDir: string, name: string): TlsFiles {
   return { ca: join(dir, "ca.pem"), cert: join(dir, `${name}.pem`), key: join(dir, `${name}.key`) };
 }
 
-/** Reads the files of `tlsFiles`. */
 export function readTls({ ca, cert, key }: TlsFiles): TlsMaterial {
   return { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) };
 }
@@ -82,7 +81,6 @@ export async function makeAuthority(certPath: string, keyPath: string): Promise<
   writeFileSync(certPath, `${certificate.toString("pem")}\n`);
 }
 
-/** Reads an authority, to issue certificates. */
 export async function readAuthority(certPath: string, keyPath: string) {
   const der = x509.PemConverter.decodeFirst(readFileSync(keyPath, "utf8"));
   const key = await webcrypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);

@@ -1,11 +1,11 @@
 import { chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { type ServiceName, services } from "@countersign/build/paths.ts";
+import { postgresDir, type ServiceName, services } from "@countersign/build/paths.ts";
 import { distribute } from "@countersign/migrations/distribute.ts";
 import { executeSql } from "@countersign/migrations/execute-sql.ts";
 import type { StartChild } from "./child.ts";
 import { createDatabases, type DatabaseUrls, databaseUrls, onPort } from "./databases.ts";
-import { type Postgres, postgresHome, startPostgres } from "./postgres.ts";
+import { type Postgres, startPostgres } from "./postgres.ts";
 import { binariesIn, ownDirectory, type PostgresBinaries } from "./postgres-binaries.ts";
 
 /** Where Postgres is in the folder that the build makes. */
@@ -40,7 +40,6 @@ export interface Citus extends DatabaseUrls {
   urlOn(node: number, url: string): string;
 }
 
-/** Returns the programs of the Postgres with Citus. */
 export const citusBinaries = (home: string): PostgresBinaries => binariesIn(home, basename(home), CITUS_PREFIX);
 
 /** Starts coordinator and workers with the five databases, which know each other. Distributes nothing. */
@@ -48,7 +47,7 @@ export async function startCitus(options: CitusOptions): Promise<Citus> {
   const { home, stateDir, ports, shards = 8, begin = (_name, start) => start() } = options;
   const binaries = citusBinaries(home);
   mkdirSync(stateDir, { recursive: true });
-  const base = postgresHome(stateDir);
+  const base = postgresDir(stateDir);
   ownDirectory(base, 0o755);
   const passwordFile = join(base, "pgpass");
   const nodes: Postgres[] = [];

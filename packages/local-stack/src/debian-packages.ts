@@ -9,18 +9,16 @@ function rootPrefix(): string[] | undefined {
     : undefined;
 }
 
-/** Returns whether this process may install Debian's packages. */
-const canInstall = (): boolean =>
-  spawnSync("apt-get", ["--version"], { stdio: "ignore" }).status === 0 && rootPrefix() !== undefined;
-
 /**
  * Installs Debian's (or Ubuntu's) packages where this process may. Returns what kept it from doing so, or ""
  * after success.
  */
 export async function installDebianPackages(packages: string[], say: (line: string) => void): Promise<string> {
-  if (!canInstall()) return "apt-get needs root or a sudo without a password";
+  const asRoot = rootPrefix();
+  const hasAptGet = spawnSync("apt-get", ["--version"], { stdio: "ignore" }).status === 0;
+  if (!hasAptGet || !asRoot) return "apt-get needs root or a sudo without a password";
   say(`installing ${packages.join(", ")} with apt-get, once …`);
-  const [command = "", ...prefix] = [...(rootPrefix() ?? []), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
+  const [command = "", ...prefix] = [...asRoot, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
   try {
     await run(command, [...prefix, "update"]);
     await run(command, [...prefix, "install", "-y", "--no-install-recommends", ...packages]);

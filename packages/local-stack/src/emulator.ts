@@ -16,12 +16,7 @@ export function ensureServiceKey(stateDir: string): string {
   if (!existsSync(path)) {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const { d } = privateKey.export({ format: "jwk" });
-    writePrivate(
-      path,
-      Buffer.from(d as string, "base64url")
-        .toString("hex")
-        .padStart(64, "0"),
-    );
+    writePrivate(path, Buffer.from(d as string, "base64url").toString("hex"));
   }
   return readTrimmed(path);
 }

@@ -8,19 +8,14 @@ export interface DevelopmentClient {
   clientId: string;
   appId: string;
   appName: string;
-  redirectUri: string;
-  furtherRedirectUris?: readonly string[];
+  /** The first one is the client's in stack.json. */
+  redirectUris: readonly [string, ...string[]];
   /** Is on phones: its redirect URI has a scheme of its own. */
   isNative?: boolean;
   keyBinding: "optional" | "required";
   /** Has a secret: its codes need no verifier, and its ID tokens are without profile (userinfo has it). */
   confidential: boolean;
 }
-
-const redirectUrisOf = ({ redirectUri, furtherRedirectUris = [] }: DevelopmentClient): string[] => [
-  redirectUri,
-  ...furtherRedirectUris,
-];
 
 /**
  * An app with a server of its own, as clients of the original contract are: it sends method, token and chain
@@ -33,7 +28,6 @@ export const SERVER_APP_CLIENT = "server-app";
  */
 export const FOREIGN_CLIENT = { clientId: "foreign-app", redirectUri: "http://localhost/foreign-app/callback" };
 
-/** The client that the wallet is. */
 export const WEB_WALLET_CLIENT = "web-wallet";
 
 /**
@@ -45,7 +39,7 @@ export function developmentClients(gateway: string, webWallet?: string): Develop
     clientId: "demo",
     appId: "demo",
     appName: "Demo wallet",
-    redirectUri: `${gateway}/callback`,
+    redirectUris: [`${gateway}/callback`],
     keyBinding: "optional",
     confidential: false,
   };
@@ -53,7 +47,7 @@ export function developmentClients(gateway: string, webWallet?: string): Develop
     clientId: SERVER_APP_CLIENT,
     appId: SERVER_APP_CLIENT,
     appName: "Server app",
-    redirectUri: `${gateway}/server-app/callback`,
+    redirectUris: [`${gateway}/server-app/callback`],
     keyBinding: "optional",
     confidential: true,
   };
@@ -62,7 +56,7 @@ export function developmentClients(gateway: string, webWallet?: string): Develop
     clientId: WEB_WALLET_CLIENT,
     appId: WEB_WALLET_CLIENT,
     appName: "Countersign Wallet",
-    redirectUri: `${webWallet}/`,
+    redirectUris: [`${webWallet}/`],
     keyBinding: "required",
     confidential: false,
   };
@@ -81,8 +75,8 @@ export function authProviders(issuer: string, clients: DevelopmentClient[], secr
     appName: client.appName,
     keyBinding: client.keyBinding,
     allowCodeWithoutVerifier: client.confidential,
-    redirectUris: redirectUrisOf(client),
-    ...(index === 0 && { defaultRedirectUri: client.redirectUri }),
+    redirectUris: client.redirectUris,
+    ...(index === 0 && { defaultRedirectUri: client.redirectUris[0] }),
   }));
   const introspection = { clientId: SERVER_APP_CLIENT, clientSecretFile: secretFile };
   return { providers: [{ name: "dev", issuer, clients: entries, introspection, allowInsecureHttp: true }] };
@@ -96,7 +90,7 @@ export function providerConfig({
   const clients = options.clients.map((client) => ({
     clientId: client.clientId,
     appName: client.appName,
-    redirectUris: redirectUrisOf(client),
+    redirectUris: client.redirectUris,
     ...(client.isNative && { isNative: true }),
     ...(client.confidential && { clientSecretFile: secretFile }),
   }));

@@ -1,9 +1,9 @@
 import { chownSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "@countersign/build/paths.ts";
+import { postgresDir, root } from "@countersign/build/paths.ts";
 import { type Child, type StartChild, startChild } from "./child.ts";
 import { onPort } from "./databases.ts";
-import { postgresHome, waitForAnswer } from "./postgres.ts";
+import { waitForAnswer } from "./postgres.ts";
 import { findPostgres } from "./postgres-binaries.ts";
 
 export interface PgbouncerOptions {
@@ -48,7 +48,7 @@ function settingsOf({ port, databases }: Pick<PgbouncerOptions, "port" | "databa
  */
 export async function startPgbouncer(options: PgbouncerOptions): Promise<Child> {
   const { binary, stateDir, port, databases, logFile, start = startChild } = options;
-  const config = join(postgresHome(stateDir), "pgbouncer.ini");
+  const config = join(postgresDir(stateDir), "pgbouncer.ini");
   const { user } = findPostgres();
   writeFileSync(config, settingsOf(options), { mode: 0o600 });
   if (user) chownSync(config, user.uid, user.gid);

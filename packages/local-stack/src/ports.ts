@@ -16,7 +16,8 @@ function hold(port: number): Promise<Server | undefined> {
   });
 }
 
-async function couldListen(port: number): Promise<boolean> {
+/** Returns whether a program could listen on this port of 127.0.0.1 now. */
+export async function isFree(port: number): Promise<boolean> {
   const server = await hold(port);
   if (!server) return false;
   await new Promise((closed) => server.close(closed));
@@ -32,7 +33,7 @@ async function* portsOfOwnBlocks(): AsyncGenerator<number, undefined> {
   for (let attempt = 0; attempt < 10 * BLOCKS; attempt++) {
     const first = LOWEST + BLOCK * randomInt(BLOCKS);
     if (!(await hold(first))) continue;
-    for (let port = first + 1; port < first + BLOCK; port++) if (await couldListen(port)) yield port;
+    for (let port = first + 1; port < first + BLOCK; port++) if (await isFree(port)) yield port;
   }
 }
 
@@ -52,19 +53,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Returns one of {@link freePorts}. */
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1);
   return port as number;
-}
-
-/** Returns whether a program could listen on this port of 127.0.0.1 now. */
-export function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.on("error", (error: NodeJS.ErrnoException) =>
-      resolve(error.code !== "EADDRINUSE" && error.code !== "EACCES"),
-    );
-    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(true)));
-  });
 }

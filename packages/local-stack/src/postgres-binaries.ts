@@ -50,7 +50,6 @@ export function ownDirectory(path: string, mode: number): void {
   }
 }
 
-/** Returns the directory of the Postgres that npm installed. */
 export function installedPostgres(): string {
   const platform = `${process.platform}-${process.arch}`;
   try {

@@ -1,14 +1,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { postgresDir } from "@countersign/build/paths.ts";
 import pg from "pg";
 import { afterEach, expect, it } from "vitest";
 import { freePort } from "./ports.ts";
-import { postgresHome, startPostgres } from "./postgres.ts";
+import { startPostgres } from "./postgres.ts";
 
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-cluster-"));
 afterEach(() => {
-  for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+  for (const path of [stateDir, postgresDir(stateDir)]) rmSync(path, { recursive: true, force: true });
 });
 
 /** Starts the state's cluster, runs a statement, and stops it. */

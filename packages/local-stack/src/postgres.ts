@@ -13,7 +13,7 @@ import { findPostgres, ownDirectory, type PostgresBinaries } from "./postgres-bi
 export interface PostgresOptions {
   /** Names the data directory: each state directory has a cluster of its own. */
   stateDir: string;
-  /** Where the data directory is. Default: postgresHome(stateDir). */
+  /** Where the data directory is. Default: postgresDir(stateDir). */
   home?: string;
   port: number;
   logFile: string;
@@ -40,18 +40,13 @@ export interface Postgres extends DatabaseUrls {
   replaced: boolean;
 }
 
-/** Returns the directory of a state directory's cluster, outside of the checkout. */
-export function postgresHome(stateDir: string): string {
-  return postgresDir(stateDir);
-}
-
 /**
  * Starts the cluster, initialising it the first time, and waits until it answers. Loopback only, passwords
  * always.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const binaries = options.binaries ?? findPostgres();
-  const home = options.home ?? postgresHome(options.stateDir);
+  const home = options.home ?? postgresDir(options.stateDir);
   ownDirectory(home, 0o755);
   const data = join(home, "data");
   const passwordFile = join(home, "password");

@@ -13,7 +13,6 @@ export async function previousCommit(): Promise<string> {
   return (await run("git", ["rev-parse", "--verify", `${wanted}^{commit}`])).trim();
 }
 
-/** Writes the files of a commit to a new directory. */
 export async function exportCommit(commit: string, directory: string): Promise<void> {
   mkdirSync(directory, { recursive: true });
   const archive = join(directory, "commit.tar");

@@ -34,9 +34,6 @@ export type AddressOf = (caller: string, callee: string, address: string) => str
 export const processName = (name: ProgramName, replica: number): string =>
   replica === 0 ? name : `${name}-${replica + 1}`;
 
-/** Services with limits that a person does not reach and a test does. */
-const limited: readonly string[] = ["auth", "device", "key", "account", "signer"];
-
 /** Files that services read and the launcher makes. */
 export function stateFiles(stateDir: string) {
   return {
@@ -186,15 +183,17 @@ export async function serviceEnvironment(
     ...peers,
     [`${prefix}_LISTEN`]: `127.0.0.1:${ports[name]}`,
     [`${prefix}_ADMIN_LISTEN`]: `127.0.0.1:${ports[`${name}Admin`]}`,
-    // Tests and demos do in seconds what a person does in a day. The gateway has neither limits nor a
-    // database.
-    ...(limited.includes(name) ? { [`${prefix}_LIMIT_SCALE`]: "100" } : {}),
-    ...(name === "gateway" ? {} : databaseSetting(name, await routeUrl("postgres", input.databaseUrl(name)), input)),
+    ...(name === "gateway"
+      ? {
+          ...allowedOrigins(input.allowedOrigins),
+          GATEWAY_CHAIN_NODES_FILE: chainNodesFile(process, networksFile, stateDir),
+        }
+      : {
+          // Tests and demos do in seconds what a person does in a day.
+          [`${prefix}_LIMIT_SCALE`]: "100",
+          ...databaseSetting(name, await routeUrl("postgres", input.databaseUrl(name)), input),
+        }),
     AUTH_ISSUER: input.gateway,
-    ...(name === "gateway" && {
-      ...allowedOrigins(input.allowedOrigins),
-      GATEWAY_CHAIN_NODES_FILE: chainNodesFile(process, networksFile, stateDir),
-    }),
     // One address only: a gateway's page of public keys bears auth's first replica being away.
     CS_AUTH_HTTP_ADDRESS: await route("auth-http", `127.0.0.1:${(replicas[0] as Ports).authHttp}`),
     CS_NATS_URL: await routeUrl("nats", input.natsUrl),

@@ -52,7 +52,7 @@ export function describe(parts: Parts): Stack {
     gateways: replicas.map((ports) => `http://localhost:${ports.gateway}`),
     identityProvider: {
       issuer: parts.issuer,
-      clients: parts.clients.map(({ clientId, redirectUri, appId, appName }) => ({
+      clients: parts.clients.map(({ clientId, redirectUris: [redirectUri], appId, appName }) => ({
         clientId,
         redirectUri,
         appId,

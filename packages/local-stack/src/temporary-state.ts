@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { postgresDir } from "@countersign/build/paths.ts";
 import { killChildren } from "./child.ts";
-import { postgresHome } from "./postgres.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -13,7 +13,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export async function inTemporaryState<T>(name: string, work: (stateDir: string) => Promise<T>): Promise<T> {
   const stateDir = mkdtempSync(join(tmpdir(), `countersign-${name}-`));
   const remove = () => {
-    for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+    for (const path of [stateDir, postgresDir(stateDir)]) rmSync(path, { recursive: true, force: true });
   };
   const abandon = () => {
     // The work loses its databases.

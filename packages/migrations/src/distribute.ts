@@ -36,7 +36,6 @@ export async function readUniqueKeys(client: pg.ClientBase): Promise<UniqueKey[]
 
 const ACTIONS: Readonly<Record<string, string>> = { a: "NO ACTION", c: "CASCADE", r: "RESTRICT", n: "SET NULL" };
 
-/** Returns the foreign keys of a database. */
 export async function readForeignKeys(client: pg.ClientBase): Promise<ForeignKey[]> {
   const names = (key: string, table: string) => `
     array(SELECT a.attname::text FROM unnest(${key}) WITH ORDINALITY AS k(number, place)

@@ -8,7 +8,6 @@ import { withSchemaEngine } from "./wasm-engine.ts";
 const filters = { externalTables: [], externalEnums: [] };
 const lockfile = 'provider = "postgresql"\n';
 
-/** Returns the directory of a service's migrations, absolute. */
 function migrationsDir(service: ServiceName): string {
   return join(root, "services", service, "prisma/migrations");
 }

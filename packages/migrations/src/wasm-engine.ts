@@ -150,8 +150,8 @@ async function runScript(pool: pg.Pool, script: string): Promise<void> {
 }
 
 /**
- * Runs `work` with Prisma's schema engine on a database and leaves no connection open. `shadowUrl` is an
- * empty database for reading migrations; `datamodels` are `[path, content]` pairs of schema files.
+ * Runs `work` with Prisma's schema engine on a database and leaves no connection open. `datamodels` are
+ * `[path, content]` pairs of schema files.
  */
 export function withSchemaEngine<T>(options: EngineOptions, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   // One after another: ten at once are no faster, and the engine does not promise to support it.
@@ -162,16 +162,14 @@ export function withSchemaEngine<T>(options: EngineOptions, work: (engine: Schem
 
 interface EngineOptions {
   url: string;
-  shadowUrl?: string;
   datamodels?: [string, string][];
 }
 
 async function runEngine<T>(options: EngineOptions, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   shared.loaded ??= loadEngine();
   const { SchemaEngine } = await shared.loaded;
-  const pools = [options.url, options.shadowUrl ?? options.url].map(
-    (connectionString) => new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0, ...KEEP_ALIVE }),
-  ) as [pg.Pool, pg.Pool];
+  const open = () => new pg.Pool({ connectionString: options.url, max: 1, idleTimeoutMillis: 0, ...KEEP_ALIVE });
+  const pools = [open(), open()] as const;
   const factory: SqlMigrationAwareDriverAdapterFactory = {
     provider: "postgres",
     adapterName: "@prisma/adapter-pg",

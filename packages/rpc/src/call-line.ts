@@ -1,6 +1,5 @@
 import { type AppError, type GrpcCodeName, type Logger, REASONS } from "@countersign/core";
 
-/** The fields of a call's line. */
 export interface CallFields {
   readonly requestId: string;
   readonly traceId: string | undefined;

@@ -4,7 +4,6 @@ import { createCoalescer } from "./coalescer.ts";
 import { type AnyMethod, rpcName } from "./definition.ts";
 import { decodeStatus } from "./errors.ts";
 
-/** Opens rpc.v1.Calls/Stream. */
 type OpenCallsStream = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOptions) => AsyncIterable<StreamResponse>;
 
 /** An upper bound for the other fields of a call together. */

@@ -13,7 +13,6 @@ import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, TRACEPARENT } from "./metadata.ts
 import { type IncomingCall, ServerCall } from "./server-call.ts";
 import type { RunningCall, ServerRuntime } from "./server-options.ts";
 
-/** A unary RPC of this server. */
 export interface UnaryMethod {
   definition: AnyMethod;
   handle(request: unknown, context: CallContext): Promise<unknown>;

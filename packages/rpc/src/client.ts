@@ -243,7 +243,6 @@ function delayBeforeRetry(error: AppError, count: number, deadline: number): num
   return Date.now() + ms < deadline ? ms : undefined;
 }
 
-/** Sends a unary call as an RPC of its own. */
 function sendAlone(
   connections: Connections,
   method: AnyMethod,

@@ -35,7 +35,6 @@ interface Numbered {
   id: number;
 }
 
-/** An item with its caller. */
 interface Entry<Item, Answer> {
   /** The number on its lane; 0 before it has one. */
   id: number;
@@ -133,7 +132,6 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
     }
   }
 
-  /** Takes the items after those that the other side has read. */
   #takeUnread(readUntil: number): Entry<Item, Answer>[] {
     this.#outgoing.length = 0;
     const unread = this.#unanswered.all().filter(({ id }) => id > readUntil);

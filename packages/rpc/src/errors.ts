@@ -56,7 +56,6 @@ function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && typeof (error as Partial<ServiceError>).code === "number" && "metadata" in error;
 }
 
-/** Returns the gRPC code of a failed call. */
 export function grpcCodeOf(error: unknown): number {
   if (error instanceof AppError) return GRPC_CODES[REASONS[error.reason].grpc];
   return isServiceError(error) ? error.code : status.UNKNOWN;
@@ -90,7 +89,6 @@ function decodeDetails(bytes: Uint8Array, cause?: Error): AppError | undefined {
   return new AppError(reason, { detail, fields, metadata, retryAfterSeconds, cause });
 }
 
-/** Returns the AppError of an answer that is a status. */
 export function decodeStatus(bytes: Uint8Array): AppError {
   return decodeDetails(bytes) ?? new AppError("Internal");
 }

@@ -2,7 +2,6 @@ import type { Postgres } from "@countersign/postgres";
 import { Gauge, Histogram } from "prom-client";
 import type { Metrics } from "./metrics.ts";
 
-/** Creates the metrics of the process's pools of connections to Postgres. */
 export function createPoolMetrics({ registry }: Metrics) {
   const labelNames = ["pool"] as const;
   const registers = [registry];

@@ -15,7 +15,6 @@ export interface ServiceProcess {
   logger: Logger;
   metrics: Metrics;
   clock: Clock;
-  /** Loads files, and again when they change. */
   files: Files;
   /** Aborts when the process begins to stop. */
   signal: AbortSignal;

@@ -4,7 +4,6 @@ import type { Metrics } from "./metrics.ts";
 /** Values older than this are not exported: another replica may have taken over the reading. */
 const MAX_READ_AGE_MS = 60_000;
 
-/** A value with its labels. */
 export type Reading<L extends string> = Readonly<Record<L, string>> & { readonly value: number };
 
 /**

@@ -79,7 +79,6 @@ type PrismaClass<C> = new (options: { adapter: Postgres["adapter"] }) => C;
  */
 export interface ServiceRuntime<Callee extends string = string> extends ServiceProcess {
   tls: Watched<TlsMaterial>;
-  /** The process's one connection to NATS. */
   nats: NatsLink;
   /**
    * Opens the service's database, which must answer at the start, and starts its outbox. A database that was
@@ -97,9 +96,7 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   every(intervalMs: number, job: string, run: PeriodicJobOptions["run"], retryMs?: number): void;
   /** Follows auth's token state, which must be current at the start. `client`: one that the service has. */
   watchTokenState(this: ServiceRuntime<Callee | "auth">, client?: RpcClient<TokenStateService>): WatchedTokenState;
-  /** Creates a verifier of tokens of the configured issuer. */
   tokenVerifier(tokenState: TokenState, tokens?: Partial<TokenVerifierOptions>): TokenVerifier;
-  /** Creates the gRPC server. */
   server(options: Pick<RpcServerOptions, "tokenVerifier" | "deadlines" | "deadlineMs">): RpcServer;
   /** Waits until the token state is current and then serves. */
   serve(server: RpcServer, tokenState: TokenState): Promise<void>;

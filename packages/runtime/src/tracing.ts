@@ -38,7 +38,6 @@ export interface TracingOptions {
 const KINDS: Record<SpanKind, OtelKind> = {
   server: OtelKind.SERVER,
   client: OtelKind.CLIENT,
-  producer: OtelKind.PRODUCER,
   consumer: OtelKind.CONSUMER,
   internal: OtelKind.INTERNAL,
 };

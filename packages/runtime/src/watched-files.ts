@@ -14,7 +14,6 @@ export interface FilesOptions {
   readonly intervalMs?: number;
 }
 
-/** The paths that were read, and a hash of their contents. */
 interface Reading {
   readonly paths: readonly string[];
   readonly hash: string;

@@ -16,7 +16,7 @@ import { loadConfig as loadAuth } from "../../../../services/auth/src/config.ts"
 import { loadConfig as loadDevice } from "../../../../services/device/src/config.ts";
 import { loadConfig as loadKey } from "../../../../services/key/src/config.ts";
 import { loadConfig as loadSigner } from "../../../../services/signer/src/config.ts";
-import { type ComposeService, namesOf, readComposeFile, startOrder } from "./compose-file.ts";
+import { type ComposeService, namesOf, readComposeFile, startOrder } from "../testing/compose-file.ts";
 
 const compose = readComposeFile();
 const { services } = compose;

@@ -1,10 +1,8 @@
-import { readFileSync } from "node:fs";
-
 /** A program that may send people here to log in. */
 export interface ProviderClient {
   clientId: string;
   appName: string;
-  redirectUris: string[];
+  redirectUris: readonly string[];
   /** Is on phones (RFC 8252). */
   isNative?: boolean;
   /** A file with the secret of a confidential client; public clients have none, and need PKCE. */
@@ -20,9 +18,4 @@ export interface ProviderConfig {
   /** Keeps signing keys and accounts between starts. */
   stateDir: string;
   clients: ProviderClient[];
-}
-
-/** Reads the JSON file that the launcher wrote. */
-export function loadConfig(path: string): ProviderConfig {
-  return JSON.parse(readFileSync(path, "utf8")) as ProviderConfig;
 }

@@ -1,11 +1,12 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { loadConfig } from "./config.ts";
+import type { ProviderConfig } from "./config.ts";
 import { createInteractions } from "./interactions.ts";
 import { createProvider } from "./provider.ts";
 
 // `node packages/local-stack/src/identity-provider/main.ts <config.json>`: its own process, like a provider
 // on the internet.
-const config = loadConfig(process.argv[2] ?? "");
+const config = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as ProviderConfig;
 const { provider, accounts } = createProvider(config);
 const interactions = createInteractions(provider, accounts);
 const callback = provider.callback();

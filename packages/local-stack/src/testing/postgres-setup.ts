@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { postgresDir } from "@countersign/build/paths.ts";
 import type { TestProject } from "vitest/node";
 import { onPort } from "../databases.ts";
 import { startPgbouncer } from "../pgbouncer.ts";
 import { freePort } from "../ports.ts";
-import { postgresHome, startPostgres } from "../postgres.ts";
+import { startPostgres } from "../postgres.ts";
 import "./provided.ts";
 
 /**
@@ -15,7 +16,7 @@ import "./provided.ts";
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-test-"));
   const remove = () => {
-    for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+    for (const path of [stateDir, postgresDir(stateDir)]) rmSync(path, { recursive: true, force: true });
   };
   const logFile = join(stateDir, "postgres.log");
   const postgres = await startPostgres({ stateDir, port: await freePort(), logFile, throwAway: true });

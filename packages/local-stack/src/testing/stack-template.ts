@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { postgresDir } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
-import { postgresHome } from "../postgres.ts";
 import { startStack } from "../stack.ts";
 
 /**
@@ -19,7 +19,7 @@ export async function makeTemplate(stateDir: string, say: (line: string) => void
 export async function beginWith(template: string, stateDir: string): Promise<void> {
   const pairs = [
     [template, stateDir],
-    [postgresHome(template), postgresHome(stateDir)],
+    [postgresDir(template), postgresDir(stateDir)],
   ] as const;
   for (const [from, to] of pairs) {
     mkdirSync(to, { recursive: true });
@@ -30,5 +30,5 @@ export async function beginWith(template: string, stateDir: string): Promise<voi
 
 /** Removes a stack's state, or a template's. */
 export function removeState(stateDir: string): void {
-  for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+  for (const path of [stateDir, postgresDir(stateDir)]) rmSync(path, { recursive: true, force: true });
 }

@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, retry, sleepUntil } from "@countersign/core";
+import { backoffMs, type Clock, sleepUntil } from "@countersign/core";
 import { type PushAdapter, PushDelayed } from "./push-adapter.ts";
 
 interface RetryOptions {
@@ -35,17 +35,17 @@ export function withRetries(adapter: PushAdapter, options: RetryOptions): PushAd
   };
 
   return {
-    send: (message) =>
-      retry(() => once(message), {
-        delayMs(error, attempt) {
+    async send(message) {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await once(message);
+        } catch (error) {
           const isTemporary = error instanceof PushDelayed && attempt < TRIES && quietMs() <= MAX_WAIT_MS;
-          return isTemporary ? 100 * 2 ** attempt + backoffMs(attempt) : undefined;
-        },
-        async sleep(milliseconds) {
-          await sleep(milliseconds);
-          return true;
-        },
-      }),
+          if (!isTemporary) throw error;
+        }
+        await sleep(100 * 2 ** attempt + backoffMs(attempt));
+      }
+    },
     close: () => adapter.close(),
   };
 }
