@@ -42,6 +42,7 @@ export default defineConfig({
           globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"],
           // Only against a test that hangs: some run a program, which takes its time on a busy machine.
           testTimeout: 20_000,
+          hookTimeout: 60_000,
           ...sharedWorkers,
           maxWorkers,
         },

@@ -2,13 +2,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "@countersign/runtime";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { keyVersions, readKeystore } from "../vault/index.ts";
 import { keysCreate } from "./keys-create.ts";
 import { keysExportPublic } from "./keys-export-public.ts";
 import { keysList } from "./keys-list.ts";
 import { keysReEncrypt } from "./keys-re-encrypt.ts";
 import { keysRotate } from "./keys-rotate.ts";
+
+vi.mock(import("node:crypto"), async (original) => {
+  const { rememberedScrypt } = await import("../testing/remembered-scrypt.ts");
+  return rememberedScrypt(await original()) as object;
+});
 
 let directory: string;
 beforeAll(() => {

@@ -4,10 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unchanging } from "@countersign/core";
 import { createLogger, createMetrics, watchFiles } from "@countersign/runtime";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { addKeyVersion, addServerRoot, ensureKeystore, reEncryptKeystore } from "./keystore-file.ts";
 import { startVault } from "./start-vault.ts";
 import { type FakeKeyServices, startFakeKeyServices } from "./testing/fake-key-services.ts";
+
+vi.mock(import("node:crypto"), async (original) => {
+  const { rememberedScrypt } = await import("../testing/remembered-scrypt.ts");
+  return rememberedScrypt(await original()) as object;
+});
 
 const chainName = "flow-mainnet";
 const digest = randomBytes(32);

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifySignature } from "@countersign/keys/node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
   addKeyVersion,
   addServerRoot,
@@ -14,6 +14,11 @@ import {
 } from "./index.ts";
 import { deriveServerScalar } from "./private-keys.ts";
 import { warnOfCoreDumps } from "./start-vault.ts";
+
+vi.mock(import("node:crypto"), async (original) => {
+  const { rememberedScrypt } = await import("../testing/remembered-scrypt.ts");
+  return rememberedScrypt(await original()) as object;
+});
 
 const accountId = "01900000-0000-7000-8000-000000000001";
 
