@@ -32,12 +32,11 @@ it.each(manifests)("%s declares only what its package imports", (manifest) => {
   const declared = [...Object.keys(dependencies), ...Object.keys(devDependencies)].filter(
     (name) => !name.startsWith("@types/") && !Object.hasOwn(EXCEPTIONS, name),
   );
-  const isNamed = (name: string) => {
-    const pattern = `["'\`](node_modules/|.*/node_modules/)?${name.replaceAll(".", "\\.")}(["'\`/]|$)`;
-    const files = git("grep", "-lE", pattern, "--", folder || ".", ":!*package.json", ":!package-lock.json");
-    return files.length > 0;
-  };
-  expect(declared.filter((name) => !isNamed(name))).toEqual([]);
+  const names = declared.map((name) => name.replaceAll(".", "\\.")).join("|");
+  const pattern = `["'\`](node_modules/|.*/node_modules/)?(${names})(["'\`/]|$)`;
+  const found = git("grep", "-ohE", pattern, "--", folder || ".", ":!*package.json", ":!package-lock.json");
+  const named = new Set(found.map((match) => match.replace(/^.(.*node_modules\/)?/, "").replace(/["'`/]$/, "")));
+  expect(declared.filter((name) => !named.has(name))).toEqual([]);
 });
 
 interface Manifest {
