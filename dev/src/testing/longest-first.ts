@@ -22,14 +22,19 @@ const LONGEST = [
   "security/slow",
   "e2e/audit-kill",
   "e2e/token-state",
-  "src/consumer.service",
+  "src/simulate-year.service",
+  "src/cluster.service",
   "src/outbox.service",
-  "src/feed.service",
-  "vault/vault",
-  "commands/keys",
+  "src/consumer.service",
+  "src/chain-setup.service",
+  "src/partitions.service",
+  "src/wasm-engine.service",
   "codec/fuzz.property",
+  "src/rotation",
   "http/listen",
   "codec/decode-message.property",
+  "vault/vault",
+  "vault/start-vault",
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {
