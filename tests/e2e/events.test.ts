@@ -8,13 +8,16 @@ import { call } from "../support/raw-request.ts";
 function listen(client: CountersignClient, lastEventId?: string) {
   const abort = new AbortController();
   const seen: (AccountEvent & { at: number })[] = [];
+  const connected = Promise.withResolvers<void>();
   const followed = (async () => {
-    const options = { signal: abort.signal, ...(lastEventId === undefined ? {} : { lastEventId }) };
+    const onConnection = (isConnected: boolean) => isConnected && connected.resolve();
+    const options = { signal: abort.signal, onConnection, ...(lastEventId === undefined ? {} : { lastEventId }) };
     for await (const event of client.events(options)) seen.push({ ...event, at: performance.now() });
   })();
   followed.catch(() => undefined);
   return {
     seen,
+    connected: connected.promise,
     types: () => seen.map(({ type }) => type),
     followed,
     stop: () => {
@@ -80,7 +83,7 @@ describe("the account's events", () => {
   it("of a new device that asks reach the old one in under 300 ms, counted from the asking", async () => {
     const { client, email } = await signUpPerson();
     const listening = listen(client);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await listening.connected;
     const took: number[] = [];
     for (let round = 0; round < 5; round++) {
       const login = await logIn(email);
@@ -100,7 +103,7 @@ describe("the account's events", () => {
     const updates = ({ seen }: ReturnType<typeof listen>) =>
       seen.filter(({ data }) => "change" in data && data.change === "changed");
     const first = listen(client);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await first.connected;
     await client.updateDevice({ name: "0" });
     await expect.poll(() => updates(first).map(({ type }) => type)).toEqual(["device.updated"]);
     await first.stop();
@@ -168,7 +171,7 @@ describe("the account's events", () => {
     const owner = await signUpPerson();
     const { client, deviceKey } = await secondPhone(owner);
     const listening = listen(client);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await listening.connected;
     await owner.client.removeDevice(deviceKey.publicKey);
     await expect(listening.followed).rejects.toMatchObject({ status: 401 });
     expect(listening.types()).toContain("session.ended");
