@@ -10,7 +10,7 @@ import type {
 } from "./two-factor-sign-in.ts";
 
 interface EnrollDeviceOptions {
-  readonly signIns: Pick<TwoFactorSignInStore, "find" | "recordAddition" | "mayEnroll" | "markEnrolled">;
+  readonly signIns: Pick<TwoFactorSignInStore, "recordAddition" | "mayEnroll" | "markEnrolled">;
   readonly steps: EnrollmentSteps;
   readonly clock: Clock;
 }
@@ -47,12 +47,18 @@ export const enrollDevice =
   };
 export type EnrollDevice = ReturnType<typeof enrollDevice>;
 
+interface ApprovedOptions {
+  readonly signIns: Pick<TwoFactorSignInStore, "find">;
+  readonly describe: TwoFactorRequests<unknown>["describe"];
+  readonly enroll: EnrollDevice;
+}
+
 /**
  * Enrolls a device whose request was approved, also where its client does not finish it. Rejects where that
  * may succeed later, so that the event is delivered again. Errors: AccountFrozen and those of the services.
  */
 export const enrollApproved =
-  ({ signIns, describe, enroll }: Pick<EnrollDeviceOptions, "signIns"> & ApprovedOptions) =>
+  ({ signIns, describe, enroll }: ApprovedOptions) =>
   async (accountId: string, id: string, context: StepContext): Promise<void> => {
     const signIn = await signIns.find(accountId, id);
     if (!signIn || signIn.enrolledAt) return;
@@ -61,11 +67,6 @@ export const enrollApproved =
       // Not sealed yet: the seal has an event of its own.
       if (enrollment.sealed) await enroll(signIn, enrollment, context);
     } catch (error) {
-      if (!isAppError(error, "TwoFactorAuthNotFound") && !isAppError(error, "PleaseRegisterKey")) throw error;
+      if (!isAppError(error, "TwoFactorAuthNotFound", "PleaseRegisterKey")) throw error;
     }
   };
-
-interface ApprovedOptions {
-  readonly describe: TwoFactorRequests<unknown>["describe"];
-  readonly enroll: EnrollDevice;
-}

@@ -1,13 +1,6 @@
 import type { Clock } from "@countersign/core";
-import type { PublicKey } from "@countersign/keys";
+import type { Device } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
-
-interface RecordDeviceUse {
-  accountId: string;
-  /** Identity key of the device that signed in. */
-  publicKey: PublicKey;
-  usedAt: Date;
-}
 
 /**
  * Records when a device last signed in, and returns when it was registered; undefined where there is no such
@@ -17,8 +10,8 @@ interface RecordDeviceUse {
  * Crash: the event that caused the call is delivered again.
  */
 export function recordDeviceUse({ store, clock }: { store: DeviceStore; clock: Clock }) {
-  return (command: RecordDeviceUse): Promise<Date | undefined> => {
-    const usedAt = new Date(Math.min(command.usedAt.getTime(), clock.now().getTime()));
-    return store.touch(command.accountId, command.publicKey, usedAt);
+  return (use: Pick<Device, "accountId" | "publicKey"> & { usedAt: Date }): Promise<Date | undefined> => {
+    const usedAt = new Date(Math.min(use.usedAt.getTime(), clock.now().getTime()));
+    return store.touch(use.accountId, use.publicKey, usedAt);
   };
 }
