@@ -40,6 +40,7 @@ public actor ClientSession {
     /// A pair that the store has not saved, or failed to: newer than what is there.
     private var unsaved: Credentials??
     private var changes = 0
+    private var saving: Task<Void, any Error>?
     private var refreshing: (of: String, next: Task<Credentials, any Error>)?
 
     init(baseURL: String, store: any CredentialStore, key: any DeviceKey, provesRefreshes: Bool) {
@@ -79,7 +80,14 @@ public actor ClientSession {
         // A pair that the store failed to save must not be lost; a removal that failed is begun again.
         var isDone = credentials == nil
         defer { if isDone, change == changes { unsaved = .none } }
-        try await store.save(credentials)
+        // One after another: a slow store must not end with the older pair.
+        let (store, before) = (store, saving)
+        let mine = Task {
+            _ = await before?.result
+            try await store.save(credentials)
+        }
+        saving = mine
+        try await mine.value
         isDone = true
     }
 

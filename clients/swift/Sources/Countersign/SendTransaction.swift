@@ -154,14 +154,27 @@ private struct AccessNode {
                 _ = try await call("/v1/transactions", body)
                 return
             } catch let error as AccessNodeError {
+                let isKnown = error.status == 0 ? nil : await isKnown(id)
                 // The node has it already, from the call whose answer was lost.
-                if error.status != 0, (try? await call("/v1/transactions/\(id)")) != nil { return }
-                guard lost.contains(error.status) else { throw error }
+                if isKnown == true { return }
+                guard lost.contains(error.status) || isKnown == nil else { throw error }
                 guard Date() < deadline else {
                     throw AccessNodeError(status: 0, message: "no answer in time: \(error.message)")
                 }
             }
             try await Task.sleep(nanoseconds: poll)
+        }
+    }
+
+    /// Returns whether the node has a transaction; nil where it does not say.
+    private func isKnown(_ id: String) async -> Bool? {
+        do {
+            _ = try await call("/v1/transactions/\(id)")
+            return true
+        } catch let error as AccessNodeError where error.status == 404 {
+            return false
+        } catch {
+            return nil
         }
     }
 

@@ -124,9 +124,10 @@ private class AccessNode(private val baseUrl: String) {
                 call(Request.Builder().post(body(transaction).toString().toRequestBody(JSON)), "/v1/transactions")
                 return@inTime
             } catch (error: AccessNodeException) {
+                val isKnown = isKnown(transactionId(transaction))
                 // The node has it already, from the call whose answer was lost.
-                if (error.status == 409 || isKnown(transactionId(transaction))) return@inTime
-                if (error.status !in LOST) throw error
+                if (error.status == 409 || isKnown == true) return@inTime
+                if (error.status !in LOST && isKnown == false) throw error
             } catch (_: IOException) {
                 // No answer.
             }
@@ -134,7 +135,13 @@ private class AccessNode(private val baseUrl: String) {
         }
     }
 
-    private suspend fun isKnown(id: String): Boolean = runCatching { get("/v1/transactions/$id") { it.asJsonObject } }.isSuccess
+    /** Returns whether the node has a transaction; null where it does not say. */
+    private suspend fun isKnown(id: String): Boolean? = try {
+        get("/v1/transactions/$id") { it.asJsonObject }
+        true
+    } catch (error: IOException) {
+        if ((error as? AccessNodeException)?.status == 404) false else null
+    }
 
     suspend fun awaitSeal(id: String, timeoutMs: Long = SEAL_MS) = inTime(timeoutMs) {
         while (true) {

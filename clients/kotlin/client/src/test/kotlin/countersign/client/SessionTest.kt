@@ -230,18 +230,21 @@ class SessionTest {
         """{"status":"Sealed","status_code":${if (errorMessage.isEmpty()) 0 else 1},"error_message":"$errorMessage"}"""
 
     @Test
-    fun `the same bytes are submitted again where a load balancer has answered in the node's place`() = runBlocking {
-        val submitted = mutableListOf<String>()
-        val id = send { exchange ->
-            if (exchange.requestMethod == "POST") submitted += exchange.requestBody.reader().readText()
-            when {
-                exchange.requestMethod == "POST" -> (if (submitted.size == 1) 503 else 201) to ""
-                "results" in exchange.requestURI.path -> 200 to result("")
-                else -> 404 to ""
+    fun `the same bytes are submitted again where the node may have them`() = runBlocking {
+        // Whether the node has it: it has not, and it does not say.
+        for ((refusal, known) in listOf(503 to 404, 500 to 503)) {
+            val submitted = mutableListOf<String>()
+            val id = send { exchange ->
+                if (exchange.requestMethod == "POST") submitted += exchange.requestBody.reader().readText()
+                when {
+                    exchange.requestMethod == "POST" -> (if (submitted.size == 1) refusal else 201) to ""
+                    "results" in exchange.requestURI.path -> 200 to result("")
+                    else -> known to ""
+                }
             }
+            assertEquals(64, id.getOrThrow().length)
+            assertEquals(listOf(submitted.first(), submitted.first()), submitted)
         }
-        assertEquals(64, id.getOrThrow().length)
-        assertEquals(listOf(submitted.first(), submitted.first()), submitted)
     }
 
     @Test
