@@ -22,7 +22,7 @@ export interface CitusOptions {
   ports: readonly number[];
   /** Names the log of a node. */
   logFile(node: number): string;
-  throwAway?: boolean;
+  throwAway: boolean;
   /** Shards of each table. Default 8: two workers on one machine. */
   shards?: number;
   /** Further settings of every server, as name=value. */
@@ -62,7 +62,7 @@ export async function startCitus(options: CitusOptions): Promise<Citus> {
           name,
           port,
           logFile: options.logFile(node),
-          throwAway: options.throwAway ?? false,
+          throwAway: options.throwAway,
           binaries,
           ...(password !== undefined && { password }),
           env(own) {

@@ -200,7 +200,7 @@ export class ServerCall implements RunningCall {
     if (this.#deadline !== undefined) context.deadline = this.#deadline;
     if (this.#kind.stream) context.draining = this.#runtime.draining;
     if (caller === ADMIN) {
-      const person = personOf(this.#call.getAuthContext());
+      const person = personOf(auth);
       if (person === undefined) throw new AppError("CallerNotAllowed");
       context.person = person;
     }
