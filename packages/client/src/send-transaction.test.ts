@@ -57,6 +57,7 @@ function setUp({
       { ...key, index: 1, publicKey: deviceKey.publicKey, revoked: true },
       { ...key, index: 2, publicKey: deviceKey.publicKey, revoked: false },
     ],
+    transactionResult: async () => undefined,
     submit: async (transaction: FlowTransaction) => {
       submitted.push(transaction);
       if (submitted.length <= unanswered) throw new AccessApiError("no answer", lostWith);

@@ -119,7 +119,7 @@ async function sendUntilRun(client: CountersignClient, options: Sending, turn: T
   const { address, signal, accessApi } = options;
   let rebuilt = false;
   for (;;) {
-    const attempt: Attempt = { serverKeyId: undefined, isStale: false };
+    const attempt: Attempt = { serverKeyId: undefined, isSubmitted: false, isStale: false };
     try {
       return await sendOnce(client, options, attempt, turn);
     } catch (error) {
@@ -140,11 +140,12 @@ async function sendUntilRun(client: CountersignClient, options: Sending, turn: T
  */
 async function wasRotated(
   error: unknown,
-  { serverKeyId }: Attempt,
+  { serverKeyId, isSubmitted }: Attempt,
   keysNow: () => Promise<readonly ChainKey[]>,
 ): Promise<boolean> {
   if (error instanceof ProblemError) return error.error === "MessageRenewed";
-  const isRefused = error instanceof TransactionFailedError || (error instanceof AccessApiError && error.status > 0);
+  const isRefused =
+    error instanceof TransactionFailedError || (error instanceof AccessApiError && error.status > 0 && !isSubmitted);
   if (!isRefused || serverKeyId === undefined) return false;
   return (await keysNow()).some(({ index, revoked }) => index === serverKeyId && revoked);
 }

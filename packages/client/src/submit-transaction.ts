@@ -4,6 +4,7 @@ import { sleep } from "./sleep.ts";
 import type { Turn } from "./transaction-queue.ts";
 import { twinIds } from "./transaction-twins.ts";
 import {
+  hasSucceeded,
   type SentTransaction,
   succeeded,
   TransactionFailedError,
@@ -21,6 +22,8 @@ const MAX_TURN_MS = 60_000;
 /** The facts that one try learned before it ended. */
 export interface Attempt {
   serverKeyId: number | undefined;
+  /** A node has it: an error of a question does not say that it has not run. */
+  isSubmitted: boolean;
   /** Its sequence number was used by another transaction: it has not run and never will. */
   isStale: boolean;
 }
@@ -64,20 +67,20 @@ async function submitAndWait(
     turn.release();
   };
   const id = await submit(accessApi, transaction, signal);
+  attempt.isSubmitted = true;
   const result = await waitForSeal(accessApi, id, { signal, onExecuted: onExecuted(id) });
-  const numbers = wrongSequenceNumber(result);
   const sealed = (sealedId: string, ofSealed: TransactionResult): SentTransaction => {
     onStatus?.({ status: "sealed", id: sealedId, result: ofSealed });
     return succeeded(sealedId, ofSealed);
   };
-  if (numbers === undefined) return sealed(id, result);
-
   // The payer's signature has another form, under which somebody else may have submitted the same
-  // transaction.
-  const twin = await executedTwin(accessApi, transaction, signal);
+  // transaction. Then this one is refused for its number, or for a key that was revoked since, or expires.
+  const twin = hasSucceeded(result) ? undefined : await executedTwin(accessApi, transaction, signal);
   if (twin !== undefined) {
     return sealed(twin, await waitForSeal(accessApi, twin, { signal, onExecuted: onExecuted(twin) }));
   }
+  const numbers = wrongSequenceNumber(result);
+  if (numbers === undefined) return sealed(id, result);
   turn.note({ ...proposalKey, sequenceNumber: numbers.expected });
   // A number that is still to come could make the same bytes run later.
   attempt.isStale = numbers.expected > numbers.given;

@@ -1,4 +1,4 @@
-import { type FlowTransaction, transactionId } from "@countersign/flow";
+import { type AccessApi, AccessApiError, type FlowTransaction, type TransactionResult, transactionId } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
 import { errorOf, overtake, setUp } from "./testing/send-on-fake-chain.ts";
 import { twinIds } from "./transaction-twins.ts";
@@ -36,27 +36,49 @@ describe("a transaction whose sequence number somebody else has used", () => {
     expect(submitted).toHaveLength(1);
   });
 
-  it("is not built again where it ran itself, under the id of its signature's other form", async () => {
-    const ids: string[] = [];
-    const all = setUp({
-      async submit(transaction: FlowTransaction) {
-        const [payer] = transaction.envelopeSignatures;
-        const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-        const s = (order - BigInt(`0x${payer!.signature.slice(64)}`)).toString(16).padStart(64, "0");
-        const twin = {
-          ...transaction,
-          envelopeSignatures: [{ ...payer!, signature: payer!.signature.slice(0, 64) + s }],
-        };
-        ids.push(all.chain.submit(twin));
-        return all.chain.submit(transaction);
-      },
+  describe("by its own bytes, under the id of its signature's other form,", () => {
+    /** `refuse` gives the chain's answer to the bytes that came later; without one it is error 1007. */
+    function overtakeByTwin(refuse?: Partial<TransactionResult>, change: Partial<AccessApi> = {}) {
+      const ids: string[] = [];
+      const all = setUp({
+        async submit(transaction: FlowTransaction) {
+          const [payer] = transaction.envelopeSignatures;
+          const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+          const s = (order - BigInt(`0x${payer!.signature.slice(64)}`)).toString(16).padStart(64, "0");
+          const signature = payer!.signature.slice(0, 64) + s;
+          ids.push(all.chain.submit({ ...transaction, envelopeSignatures: [{ ...payer!, signature }] }));
+          const id = all.chain.submit(transaction);
+          if (refuse) all.chain.answer(id, refuse);
+          // Its server key is rotated meanwhile: what was refused for that is built again.
+          all.chain.keys[0] = { ...all.chain.keys[0]!, revoked: true };
+          return id;
+        },
+        ...change,
+      });
+      return { ...all, ids };
+    }
+
+    it.each<[string, Partial<TransactionResult> | undefined]>([
+      ["has run", undefined],
+      ["has run, and is refused for the revoked key", { errorMessage: "[Error Code: 1008] invalid payload signature" }],
+      ["has run, and expires", { status: "Expired", errorMessage: "" }],
+    ])("%s, and is not built again", async (_, refuse) => {
+      const { chain, send, ids } = overtakeByTwin(refuse);
+      const shown: string[] = [];
+      const { id } = await send({ onStatus: (step) => void (step.status === "sealed" && shown.push(step.id)) });
+      expect(id).toBe(ids[0]);
+      expect(shown).toEqual([id]);
+      expect(chain.ran).toEqual([id]);
+      expect(chain.submitted).toHaveLength(2);
+      expect(twinIds(chain.submitted[1]!)).toContain(transactionId(chain.submitted[0]!));
     });
-    const shown: string[] = [];
-    const { id } = await all.send({ onStatus: (step) => void ("result" in step && shown.push(step.id)) });
-    expect(id).toBe(ids[0]);
-    expect(shown).toEqual([id, id]);
-    expect(all.chain.ran).toEqual([id]);
-    expect(all.chain.submitted).toHaveLength(2);
-    expect(twinIds(all.chain.submitted[1]!)).toContain(transactionId(all.chain.submitted[0]!));
+
+    it("is not built again where the node does not say whether it has run", async () => {
+      const { chain, send } = overtakeByTwin(undefined, {
+        transactionResult: () => Promise.reject(new AccessApiError("overloaded", 503)),
+      });
+      expect(await errorOf(send())).toMatchObject({ status: 503 });
+      expect(chain.submitted).toHaveLength(2);
+    });
   });
 });

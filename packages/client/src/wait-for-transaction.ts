@@ -115,10 +115,11 @@ export async function waitForSeal(
   }
 }
 
+export const hasSucceeded = ({ status, statusCode, errorMessage }: TransactionResult): boolean =>
+  status === "Sealed" && statusCode === 0 && errorMessage === "";
+
 /** Returns a sealed transaction. Errors: TransactionFailedError where the chain refused it. */
 export function succeeded(id: string, result: TransactionResult): SentTransaction {
-  if (result.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") {
-    throw new TransactionFailedError(id, result);
-  }
+  if (!hasSucceeded(result)) throw new TransactionFailedError(id, result);
   return { id, result };
 }

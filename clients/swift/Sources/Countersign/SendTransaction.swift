@@ -55,9 +55,9 @@ extension CountersignClient {
                 return id
             } catch let error as TransactionFailedError {
                 // The payer's signature has another form, under which somebody else may have submitted the
-                // same transaction.
-                guard isWrongSequenceNumber(error.message), let twin = try await node.executedTwin(of: transaction)
-                else { throw error }
+                // same transaction. Then this one is refused for its number, or for a key that was revoked
+                // since, or expires.
+                guard let twin = try await node.executedTwin(of: transaction) else { throw error }
                 try await node.awaitSeal(twin)
                 return twin
             }

@@ -352,13 +352,17 @@ final class ServiceTests: XCTestCase {
     func testATransactionThatRanUnderTheIdOfItsPayersSignatureInTheOtherFormHasNotFailed() async throws {
         let key = try SoftwareKey()
         let wrong = #"{"status":"Sealed","status_code":1,"error_message":"[Error Code: 1007] invalid"}"#
-        let answers = answersBeforeSubmission(of: key) + ["{}", wrong]
-        func sendBeside(_ twin: String) async throws -> (signed: String?, sealed: String) {
-            try await send(FakeService { ("application/json", $0 <= answers.count ? answers[$0 - 1] : twin) }, key)
+        let revoked = #"{"status":"Sealed","status_code":1,"error_message":"[Error Code: 1008] invalid"}"#
+        func sendBeside(_ twin: String, own: String? = nil) async throws -> (signed: String?, sealed: String) {
+            let answers = answersBeforeSubmission(of: key) + ["{}", own ?? wrong]
+            return try await send(
+                FakeService { ("application/json", $0 <= answers.count ? answers[$0 - 1] : twin) }, key)
         }
-        let ids = try await sendBeside(sealed)
-        XCTAssertEqual(ids.sealed.count, 64)
-        XCTAssertNotEqual(ids.sealed, ids.signed)
+        for own in [wrong, revoked, #"{"status":"Expired","status_code":0}"#] {
+            let ids = try await sendBeside(sealed, own: own)
+            XCTAssertEqual(ids.sealed.count, 64)
+            XCTAssertNotEqual(ids.sealed, ids.signed)
+        }
         do {
             _ = try await sendBeside(wrong)
             XCTFail("it has run")

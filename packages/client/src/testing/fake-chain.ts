@@ -60,6 +60,11 @@ export class FakeChain {
     return id;
   }
 
+  /** Changes the chain's answer for a transaction that was submitted. */
+  answer(id: string, change: Partial<TransactionResult>): void {
+    this.#results.set(id, { ...this.#results.get(id)!, ...change });
+  }
+
   #run(id: string, transaction: FlowTransaction): void {
     const { keyId, sequenceNumber } = transaction.proposalKey;
     const expected = this.keys[keyId]!.sequenceNumber;
@@ -89,7 +94,7 @@ export class FakeChain {
         for (;;) {
           throwIfAborted(signal);
           const result = chain.#results.get(id);
-          if (result?.status === "Sealed") {
+          if (result?.status === "Sealed" || result?.status === "Expired") {
             onExecuted?.(result);
             return result;
           }

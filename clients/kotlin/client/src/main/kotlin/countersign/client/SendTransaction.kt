@@ -21,8 +21,7 @@ import java.util.Base64
 import java.util.concurrent.TimeUnit
 
 /** The chain refused the transaction, or it ran out of time there. */
-class TransactionFailedException(val id: String, internal val reason: String) :
-    IOException("transaction $id failed: $reason")
+class TransactionFailedException(val id: String, message: String) : IOException("transaction $id failed: $message")
 
 /** The access node refused a request or answered something else; `status` 0: there was no seal in time. */
 class AccessNodeException(val status: Int, message: String) : IOException("the access node answered $status: $message")
@@ -66,9 +65,9 @@ suspend fun CountersignClient.sendTransaction(
         node.awaitSeal(id)
         id
     } catch (error: TransactionFailedException) {
-        if (!isWrongSequenceNumber(error.reason)) throw error
         // The payer's signature has another form, under which somebody else may have submitted the same
-        // transaction.
+        // transaction. Then this one is refused for its number, or for a key that was revoked since, or
+        // expires.
         val twin = node.executedTwin(transaction) ?: throw error
         node.awaitSeal(twin)
         twin
@@ -76,7 +75,7 @@ suspend fun CountersignClient.sendTransaction(
 }
 
 /** Flow's error 1007. Further on may be a text of the transaction's author, such as that of a panic. */
-private fun isWrongSequenceNumber(reason: String) = reason.startsWith("[error code: 1007]", ignoreCase = true)
+private fun isWrongSequenceNumber(message: String) = message.startsWith("[error code: 1007]", ignoreCase = true)
 
 /**
  * Waits for the seal of a transaction whose id is known. Throws TransactionFailedException where the chain

@@ -251,12 +251,15 @@ class SessionTest {
     fun `a transaction that ran under the id of its payer's signature in the other form has not failed`() = runBlocking {
         val wrong = 200 to result("[Error Code: 1007] invalid: has sequence number 8, but given 7")
         var signed = ""
-        suspend fun sendBeside(twin: Pair<Int, String>) = send({ signed = it }) { exchange ->
-            if (exchange.requestMethod == "POST") 201 to "" else if (signed in exchange.requestURI.path) wrong else twin
+        suspend fun sendBeside(twin: Pair<Int, String>, own: Pair<Int, String> = wrong) = send({ signed = it }) { exchange ->
+            if (exchange.requestMethod == "POST") 201 to "" else if (signed in exchange.requestURI.path) own else twin
         }
-        val id = sendBeside(200 to result("")).getOrThrow()
-        assertEquals(64, id.length)
-        assertNotEquals(signed, id)
+        val revoked = 200 to result("[Error Code: 1008] invalid payload signature")
+        for (own in listOf(wrong, revoked, 200 to """{"status":"Expired","status_code":0}""")) {
+            val id = sendBeside(200 to result(""), own).getOrThrow()
+            assertEquals(64, id.length)
+            assertNotEquals(signed, id)
+        }
         for (twin in listOf(404 to "", wrong)) {
             assertEquals(TransactionFailedException::class, sendBeside(twin).exceptionOrNull()!!::class)
         }
