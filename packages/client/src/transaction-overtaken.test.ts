@@ -1,4 +1,10 @@
-import { type AccessApi, AccessApiError, type FlowTransaction, type TransactionResult, transactionId } from "@countersign/flow";
+import {
+  type AccessApi,
+  AccessApiError,
+  type FlowTransaction,
+  type TransactionResult,
+  transactionId,
+} from "@countersign/flow";
 import { describe, expect, it } from "vitest";
 import { errorOf, overtake, setUp } from "./testing/send-on-fake-chain.ts";
 import { twinIds } from "./transaction-twins.ts";

@@ -46,7 +46,7 @@ it("open connections stay when the password changes; a new one waits for the fil
     },
     refresh,
   };
-  postgres = openPostgres(url, { connections: 3, timeouts: { connectMs: 2_000 } });
+  postgres = openPostgres(url, { connections: 3, timeouts: { connectMs: 10_000 } });
   const { query, transaction, connections } = postgres;
   const one = sql`SELECT 1 AS one`;
   await transaction(async (open) => {
@@ -68,7 +68,7 @@ it("open connections stay when the password changes; a new one waits for the fil
   const busy = Array.from({ length: connections().total }, () => query(sql`SELECT pg_sleep(0.2)`));
   await Promise.all(busy);
   await postgres.close();
-  const stale = openPostgres(url, { timeouts: { connectMs: 400 } });
+  const stale = openPostgres(url, { timeouts: { connectMs: 2_000 } });
   await expect(stale.query(one)).rejects.toMatchObject({ code: "28P01" });
   fileContent = urlWith("third");
   expect(await stale.query(one)).toEqual([{ one: 1 }]);
