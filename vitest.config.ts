@@ -81,7 +81,7 @@ export default defineConfig({
           ...common,
           include: ["tests/**/*.test.ts"],
           exclude: [...exclude, "tests/{answers,api,deploy,docs,faults,models,native,operations,packages,wallet}/**"],
-          globalSetup: ["packages/local-stack/src/testing/stack-setup.ts"],
+          globalSetup: ["template-setup", "stack-setup"].map((name) => `packages/local-stack/src/testing/${name}.ts`),
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { sendTransaction } from "@countersign/client";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
-import { removeState } from "@countersign/local-stack/testing/stack-template.ts";
+import { beginWith, removeState } from "@countersign/local-stack/testing/stack-template.ts";
 import { networkOf, signUpPerson } from "@countersign/testing";
 import pg from "pg";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
 import { countersign } from "../support/admin.ts";
 
 // A stack of its own: other files compare all records.
@@ -69,7 +69,8 @@ async function makeRecords(): Promise<void> {
 }
 
 beforeAll(async () => {
-  running = await startStack({ stateDir, freePorts: true, throwAway: true, say: () => undefined });
+  await beginWith(inject("stackTemplate"), stateDir);
+  running = await startStack({ stateDir, freePorts: true, throwAway: true, isCopy: true, say: () => undefined });
   await makeRecords();
   writeFileSync(place("public.json"), (await signer("keys", "export-public")).stdout);
 }, 240_000);

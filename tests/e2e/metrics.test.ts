@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { request as httpRequest, METHODS } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,10 +8,10 @@ import { sendTransaction } from "@countersign/client";
 import { tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { playDemo } from "@countersign/local-stack/demo.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
-import { removeState } from "@countersign/local-stack/testing/stack-template.ts";
+import { beginWith, removeState } from "@countersign/local-stack/testing/stack-template.ts";
 import { networkOf, signUpPerson } from "@countersign/testing";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type Family, readMetrics, type Series } from "../support/metrics.ts";
 import { queries, type Selector, selectorsOf } from "../support/monitoring.ts";
 import { newSecret, writeEndpoints } from "../support/webhook-receiver.ts";
@@ -33,11 +33,11 @@ async function valueIn(process: string, name: string, labels: Record<string, str
 }
 
 beforeAll(async () => {
-  mkdirSync(join(stateDir, "keys"), { recursive: true });
+  await beginWith(inject("stackTemplate"), stateDir);
   // Nothing listens there: the series of webhooks are there for endpoints only.
   const url = "http://127.0.0.1:9/";
   writeEndpoints(stateDir, [{ id: "nowhere", appId: "demo", url, secrets: [newSecret()] }]);
-  running = await startStack({ stateDir, freePorts: true, throwAway: true, say: () => undefined });
+  running = await startStack({ stateDir, freePorts: true, throwAway: true, isCopy: true, say: () => undefined });
 }, 240_000);
 afterAll(async () => {
   await running?.stop();

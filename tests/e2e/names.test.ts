@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { postgresDir } from "@countersign/build/paths.ts";
 import type { CountersignClient } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { cadenceAddress, cadenceString, createAccessApi } from "@countersign/flow";
@@ -9,9 +8,10 @@ import { ensureServiceKey, serviceAddress } from "@countersign/local-stack/emula
 import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 import { stateFiles } from "@countersign/local-stack/service-environment.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
+import { beginWith, removeState } from "@countersign/local-stack/testing/stack-template.ts";
 import { loadNetworks } from "@countersign/settings";
 import { signUpPerson as signUpAt } from "@countersign/testing";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { createFlowNames } from "../../services/account/src/chain/flow-names.ts";
 import { stateDir } from "../security/secrets.ts";
 import { chain, chainName, problemOf, signUpPerson } from "../support/person.ts";
@@ -96,10 +96,12 @@ describe("a chain that does not answer", () => {
 
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), "countersign-names-"));
+    await beginWith(inject("stackTemplate"), dir);
     running = await startStack({
       stateDir: dir,
       freePorts: true,
       throwAway: true,
+      isCopy: true,
       say: () => undefined,
       async addressOf(process, callee, address) {
         if (process !== "account" || callee !== "flow-emulator") return address;
@@ -123,7 +125,7 @@ describe("a chain that does not answer", () => {
     proxy?.letGo();
     await running?.stop();
     await proxy?.close();
-    for (const path of [dir, postgresDir(dir)]) rmSync(path, { recursive: true, force: true });
+    removeState(dir);
   });
 
   async function newClient(): Promise<CountersignClient> {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sendTransaction } from "@countersign/client";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
-import { removeState } from "@countersign/local-stack/testing/stack-template.ts";
+import { beginWith, removeState } from "@countersign/local-stack/testing/stack-template.ts";
 import { networkOf, type Person, signUpPerson } from "@countersign/testing";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type ReceivedSpan, startTraceReceiver } from "../support/trace-receiver.ts";
 
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-tracing-"));
@@ -16,10 +16,12 @@ beforeAll(async () => {
   const receiver = await startTraceReceiver();
   let running: RunningStack | undefined;
   try {
+    await beginWith(inject("stackTemplate"), stateDir);
     running = await startStack({
       stateDir,
       freePorts: true,
       throwAway: true,
+      isCopy: true,
       say: () => undefined,
       extraEnvironment: () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }),
     });

@@ -9,7 +9,7 @@ declare module "vitest" {
     pooledUrl: string;
     /** The socket that gives each worker its stack, in the `e2e` project: see own-stack.ts. */
     stackServer: string;
-    /** The state that stacks begin with, in the `faults` project. */
+    /** The state that stacks begin with, in the projects with the set-up template-setup.ts. */
     stackTemplate: string;
     /** The directory that relative paths of stack.json start from. */
     stackDir: string;

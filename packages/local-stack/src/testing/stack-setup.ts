@@ -7,7 +7,7 @@ import type { TestProject } from "vitest/node";
 import { localApps } from "../local-apps.ts";
 import { type RunningStack, startStack } from "../stack.ts";
 import { keepGatewayLogs, noteStack, resetGatewayLogs } from "./gateway-logs.ts";
-import { removeState } from "./stack-template.ts";
+import { beginWith, removeState } from "./stack-template.ts";
 import { TEST_APP, TEST_PHONE_APP } from "./test-app.ts";
 import "./provided.ts";
 
@@ -33,6 +33,7 @@ interface WorkerStack {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "countersign-e2e-"));
+  const template = process.env.CS_TEST_CITUS ? undefined : project.getProvidedContext().stackTemplate;
   resetGatewayLogs();
   const stacks = new Map<string, WorkerStack>();
   const endings: Promise<void>[] = [];
@@ -43,7 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     started += 1;
     const stateDir = join(directory, String(started));
     noteStack(stateDir);
-    const begun = { running: start(stateDir, worker), stateDir, users: 0 };
+    const begun = { running: start(stateDir, worker, template), stateDir, users: 0 };
     begun.running.catch(() => undefined);
     stacks.set(worker, begun);
     return begun;
@@ -98,8 +99,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-async function start(stateDir: string, worker: string): Promise<RunningStack> {
+async function start(stateDir: string, worker: string, template: string | undefined): Promise<RunningStack> {
   try {
+    if (template) await beginWith(template, stateDir);
     const say = (line: string) => console.log(`stack ${worker}: ${line}`);
     const pgbouncer = process.env.CS_TEST_PGBOUNCER;
     const home = process.env.CS_TEST_CITUS;
@@ -107,7 +109,8 @@ async function start(stateDir: string, worker: string): Promise<RunningStack> {
     const citus = home ? { home, firstNode: Number(worker) } : undefined;
     const apps = localApps([TEST_APP, TEST_PHONE_APP]);
     const webWallet = process.env.CS_TEST_WALLET === "1";
-    const common = { stateDir, freePorts: true, throwAway: true, webWallet, apps, say };
+    const isCopy = template !== undefined;
+    const common = { stateDir, freePorts: true, throwAway: true, isCopy, webWallet, apps, say };
     return await startStack({ ...common, pgbouncer, citus, ...(home && { partitions: 4 }) });
   } catch (error) {
     // Logs of a stack that did not start are what one wants to read: they stay, the rest goes.

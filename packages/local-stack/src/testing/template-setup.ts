@@ -5,8 +5,9 @@ import type { TestProject } from "vitest/node";
 import { makeTemplate, removeState } from "./stack-template.ts";
 import "./provided.ts";
 
-/** Vitest's global set-up of the `faults` project: what the stacks of its files begin with. */
-export default async function setup(project: TestProject): Promise<() => void> {
+/** Vitest's global set-up of the projects whose stacks begin with a template: one for all of a run. */
+export default async function setup(project: TestProject): Promise<undefined | (() => void)> {
+  if (project.getProvidedContext().stackTemplate) return;
   const template = mkdtempSync(join(tmpdir(), "countersign-template-"));
   try {
     await makeTemplate(template, (line) => console.log(`template: ${line}`));
@@ -14,6 +15,6 @@ export default async function setup(project: TestProject): Promise<() => void> {
     removeState(template);
     throw error;
   }
-  project.provide("stackTemplate", template);
+  project.vitest.provide("stackTemplate", template);
   return () => removeState(template);
 }
