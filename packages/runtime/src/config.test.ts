@@ -4,7 +4,15 @@ import { join } from "node:path";
 import { loadNetworks } from "@countersign/settings";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ConfigError, dialAddress, listenAddress, loadEnv, readSecretFile, watchDatabaseUrl } from "./config.ts";
+import {
+  ConfigError,
+  dialAddress,
+  listenAddress,
+  loadEnv,
+  readJsonFile,
+  readSecretFile,
+  watchDatabaseUrl,
+} from "./config.ts";
 import { createMetrics } from "./metrics.ts";
 import { memoryLogger } from "./testing/memory-logger.ts";
 import { watchFiles } from "./watched-files.ts";
@@ -39,6 +47,17 @@ test("secrets come from files without their line end", () => {
   expect(readSecretFile(file("secret", "s3cret\n"))).toBe("s3cret");
   expect(() => readSecretFile(file("empty", "\n"))).toThrow("is empty");
   expect(() => readSecretFile(join(dir, "absent"))).toThrow("ENOENT");
+});
+
+test("each problem of a JSON file has the place where it has one, and no value", () => {
+  const settings = z.strictObject({ limit: z.number(), inner: z.strictObject({ port: z.number() }) });
+  const path = file("settings.json", '{"limit": "hunter2", "inner": {"port": "s3cret"}, "limti": 1}');
+  const problems = [
+    `${path}: limit: Invalid input: expected number, received string`,
+    `${path}: inner.port: Invalid input: expected number, received string`,
+    `${path}: Unrecognized key: "limti"`,
+  ];
+  expect(() => readJsonFile(path, settings)).toThrow(new ConfigError(problems));
 });
 
 test("a database's address may come from a file", () => {

@@ -164,6 +164,6 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>, read: ReadFi
   const result = schema.safeParse(json);
   if (result.success) return result.data;
   throw new ConfigError(
-    result.error.issues.map(({ path: at, message }) => `${path}: ${at.map(String).join(".")}: ${message}`),
+    result.error.issues.map(({ path: at, message }) => [path, at.join("."), message].filter(Boolean).join(": ")),
   );
 }
