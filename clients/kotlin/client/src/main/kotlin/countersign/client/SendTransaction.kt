@@ -123,9 +123,9 @@ private class AccessNode(private val baseUrl: String) {
                 call(Request.Builder().post(body(transaction).toString().toRequestBody(JSON)), "/v1/transactions")
                 return@inTime
             } catch (error: AccessNodeException) {
-                val isKnown = isKnown(transactionId(transaction))
+                val isKnown = if (error.status == 409) true else isKnown(transactionId(transaction))
                 // The node has it already, from the call whose answer was lost.
-                if (error.status == 409 || isKnown == true) return@inTime
+                if (isKnown == true) return@inTime
                 if (error.status !in LOST && isKnown == false) throw error
             } catch (_: IOException) {
                 // No answer.

@@ -248,6 +248,18 @@ class SessionTest {
     }
 
     @Test
+    fun `a node that says that it has the transaction is not asked for it`() = runBlocking {
+        var asked = 0
+        val id = send { exchange ->
+            if (exchange.requestMethod == "POST") 409 to ""
+            else if ("results" in exchange.requestURI.path) 200 to result("")
+            else 503.also { asked += 1 } to ""
+        }
+        assertEquals(64, id.getOrThrow().length)
+        assertEquals(0, asked)
+    }
+
+    @Test
     fun `a transaction that ran under the id of its payer's signature in the other form has not failed`() = runBlocking {
         val wrong = 200 to result("[Error Code: 1007] invalid: has sequence number 8, but given 7")
         var signed = ""
