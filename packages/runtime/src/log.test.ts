@@ -73,6 +73,14 @@ test.each([
   expect(scrub(text)).toBe(scrubbed);
 });
 
+test.each([
+  'Raw query failed. Code: `22P02`. Message: `invalid input syntax for type uuid: "a\n\nb"`',
+  "PANIC: index out of bounds\n\nThis is a non-recoverable error.\n\nIf you want the Prisma team to look into it",
+])("an error of Prisma without a call's arguments stays whole: %j", (message) => {
+  const text = `\nInvalid \`prisma.$queryRaw()\` invocation:\n\n\n${message}`;
+  expect(scrub(text)).toBe(text);
+});
+
 test("the paths of a stack stay whole", () => {
   const frame = "at done (file:///app/node_modules/@grpc/grpc-js/build/src/client.js:193:76)";
   expect(scrub(`for ada@example.org\n    ${frame}`)).toBe(`for [e-mail]\n    ${frame}`);

@@ -19,7 +19,8 @@ const PARAGRAPH = "\n\n";
 /** Removes a call's arguments, such as a login's subject, from an error of Prisma's. */
 function withoutArguments(text: string): string {
   const begin = text.indexOf(PRISMA_CALL);
-  const end = text.lastIndexOf(PARAGRAPH);
+  // Without arguments, a third line end follows.
+  const end = text.startsWith(`:\n${PARAGRAPH}`, begin + PRISMA_CALL.length) ? -1 : text.lastIndexOf(PARAGRAPH);
   return begin === -1 || end < begin ? text : text.slice(0, begin + PRISMA_CALL.length) + text.slice(end);
 }
 
