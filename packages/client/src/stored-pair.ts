@@ -10,6 +10,8 @@ export class StoredPair {
   readonly #own: () => Credentials | undefined;
   /** The refresh token that the store has since saving failed, "" for none. */
   #outdated: string | undefined;
+  /** The save that is under way; fulfilled when it ends. */
+  #saving: Promise<void> = Promise.resolve();
 
   /** `own`: the client's pair at the moment. */
   constructor(store: CredentialStore, own: () => Credentials | undefined) {
@@ -23,10 +25,15 @@ export class StoredPair {
     return (stored?.refreshToken ?? "") === this.#outdated ? this.#own() : stored;
   }
 
-  /** Stores the pair that follows `before`. Errors: those of the store. */
+  /**
+   * Stores the pair that follows `before`, after the saves that came before: a slow store must not end with
+   * an older pair. Errors: those of the store.
+   */
   async save(credentials: Credentials | undefined, before: Credentials | undefined): Promise<void> {
+    const saving = this.#saving.then(() => this.#store.save(credentials));
+    this.#saving = saving.catch(() => undefined);
     try {
-      await this.#store.save(credentials);
+      await saving;
       this.#outdated = undefined;
     } catch (error) {
       this.#outdated ??= before?.refreshToken ?? "";

@@ -40,6 +40,7 @@ export function* jsonLines<T>(path: string, schema: z.ZodType<T>): Generator<T> 
   }
 }
 
+/** Reads a file of one JSON value a line. Errors: ConfigError that names file and line. */
 export const readJsonLines = <T>(path: string, schema: z.ZodType<T>): T[] => [...jsonLines(path, schema)];
 
 /**

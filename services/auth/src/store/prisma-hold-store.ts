@@ -40,13 +40,19 @@ export async function placeHold(tx: Tx, hold: Hold, now: Date): Promise<void> {
   await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: true, cause });
 }
 
-/**
- * Ends the holds up to the newest alert that the operator has seen, with the event. Returns them, and what
- * still keeps the account frozen.
- */
+interface Lift {
+  readonly accountId: string;
+  /** The newest alert that the operator has seen: later ones still hold the account. */
+  readonly seen: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly now: Date;
+}
+
+/** Ends holds, with the event. Returns them, and what still keeps the account frozen. */
 export async function liftHolds(
   tx: Tx,
-  { accountId, seen, by, reason, now }: Record<"accountId" | "seen" | "by" | "reason", string> & { now: Date },
+  { accountId, seen, by, reason, now }: Lift,
 ): Promise<{ holds: PlacedHold[]; still: "held" | "frozen-by-user" | "left" | undefined }> {
   await lockAccess(queriesIn(tx), accountId);
   const newest = await tx.accountHold.findFirst({ where: { accountId, alertId: seen } });
