@@ -1,60 +1,22 @@
 import { createActionLog } from "@countersign/admin-actions";
-import { uuidv4, uuidv7 } from "@countersign/core";
+import { uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
-import { generateKeyPair } from "@countersign/keys/node";
-import { sql } from "@countersign/postgres";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { decideRequest } from "../domain/admin/decide-request.ts";
-import { decideSignUp } from "../domain/sign-up/sign-up.ts";
-import { SIGN_UP_STEPS } from "../domain/sign-up/sign-up-saga.ts";
-import { sampleDevice } from "../testing/sample-device.ts";
-import { app, eventsOf, now, person, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
-import { ACCOUNT_TABLES, authReadings } from "./account-readings.ts";
-import { deleteExpiredRows } from "./delete-expired-rows.ts";
+import { chainName, signUp } from "../testing/sign-up.ts";
+import { eventsOf, now, person, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
 import { prismaAdminStore } from "./prisma-admin-store.ts";
 import { openHolds } from "./prisma-hold-store.ts";
-import { toSaga } from "./rows.ts";
 
 const clock = new FixedClock(now.toISOString());
 const admin = () => prismaAdminStore(prisma, clock);
 const log = () => createActionLog(postgres, clock);
 const by = (name: string) => ({ person: name, reason: "a ticket of today" });
-const chainName = "flow-emulator";
 
 let accountId: string;
 let profile: ReturnType<typeof person>;
-
-/** Signs a person up; `complete` takes all steps. */
-async function signUp(complete = true, chain = chainName) {
-  const { publicKey } = generateKeyPair();
-  const store = postgresSignUpStore(prisma, postgres);
-  const leased = await store.lease(
-    {
-      profile,
-      chainName: chain,
-      app,
-      userKeyType: "device",
-      accountKey: publicKey,
-      deviceKey: publicKey,
-      device: sampleDevice,
-      deviceId: uuidv7(clock),
-      sessionId: uuidv7(clock),
-      profileImageUrl: "",
-      newAccountId: uuidv7(clock),
-      session: undefined,
-      idempotency: undefined,
-      leaseUntil: new Date(now.getTime() + 30_000),
-      now,
-    },
-    decideSignUp,
-  );
-  if (leased.kind !== "drive") throw new Error(leased.kind);
-  if (complete) await store.mark(leased.saga, SIGN_UP_STEPS, now);
-  return leased.saga;
-}
 
 const actions = () =>
   prisma.adminAction.findMany({
@@ -65,7 +27,7 @@ const actions = () =>
 
 beforeEach(async () => {
   profile = { ...person(), email: "Ada@example.com" };
-  accountId = (await signUp()).accountId;
+  accountId = (await signUp(clock, profile)).accountId;
 });
 
 describe("an act of an administrator", () => {
@@ -140,7 +102,7 @@ describe("a sign-up", () => {
   };
   const unfinished = async () => {
     profile = person();
-    accountId = (await signUp(false)).accountId;
+    accountId = (await signUp(clock, profile, false)).accountId;
     clock.advance(30_001);
   };
 
@@ -166,7 +128,7 @@ describe("a sign-up", () => {
     expect(await eventsOf(accountId, "person-erased")).toBe(1);
     // Their ids may be of the same millisecond, and are in no order then.
     expect((await actions()).map(({ outcome }) => outcome).sort()).toEqual(["begun", "done"]);
-    expect((await signUp()).accountId).not.toBe(cancelled);
+    expect((await signUp(clock, profile)).accountId).not.toBe(cancelled);
   });
 
   it("that a runner tries again and again is taken over from it", async () => {
@@ -222,7 +184,7 @@ describe("a sign-up", () => {
 describe("an administrator who resumes a sign-up", () => {
   it("comes after another one who cancels it or erases the person: nobody drives what is gone", async () => {
     profile = person();
-    accountId = (await signUp(false)).accountId;
+    accountId = (await signUp(clock, profile, false)).accountId;
     const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
     const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
     const erasing = prisma.$transaction(async (tx) => {
@@ -240,143 +202,5 @@ describe("an administrator who resumes a sign-up", () => {
     await expect.poll(waits).toHaveLength(1).finally(commit);
     await erasing;
     await refused;
-  });
-});
-
-describe("erasure", () => {
-  it("waits for a sign-up under way, ends sessions, leaves nothing that leads to the person, and can be repeated", async () => {
-    await prisma.signUp.updateMany({ where: { accountId }, data: { completedAt: null } });
-    await expect(admin().erase(by("ada"), accountId)).rejects.toMatchObject({ reason: "SignUpOnChain" });
-    await prisma.signUp.updateMany({ where: { accountId }, data: { completedAt: now } });
-    const sessions = postgresSessionStore(prisma, postgres);
-    await sessions.begin(someSession({ accountId }), "");
-    await admin().erase(by("ada"), accountId);
-    await expect(sessions.begin(someSession({ accountId }), "")).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
-    const rows: string[] = [];
-    for await (const { rowJson } of authReadings(postgres).exportRows(accountId)) rows.push(rowJson);
-    expect(rows.join("\n")).not.toMatch(/example\.com/i);
-    await admin().erase(by("ada"), accountId);
-    expect(await eventsOf(accountId, "person-erased")).toBe(2);
-    expect((await actions()).map(({ outcome }) => outcome)).toEqual(["done", "done"]);
-  });
-});
-
-describe("requests for new devices that nobody approved", () => {
-  it("do not keep a person from being erased, as many as there are", { timeout: 60_000 }, async () => {
-    // Somebody with the login sends hundreds of thousands in a week; these take as long.
-    await postgres.execute(sql`
-      CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.002); RETURN OLD; END'`);
-    await postgres.execute(sql`
-      CREATE TRIGGER slow BEFORE DELETE ON two_factor_sign_in FOR EACH ROW EXECUTE FUNCTION slowly()`);
-    const insert = (count: number, transactionId: string | null) =>
-      postgres.execute(sql`
-        INSERT INTO two_factor_sign_in (id, account_id, chain_name, app_id, app_name, user_key_type, account_key_algorithm,
-          account_key, device_key_algorithm, device_key, device_attributes, token_id, created_at, expires_at, transaction_id)
-        SELECT gen_random_uuid(), ${accountId}::uuid, ${chainName}, 'app', 'App', 'device', 'ES256', 'aa', 'ES256', 'aa',
-          '{}', gen_random_uuid(), ${now}, ${now}, ${transactionId} FROM generate_series(1, ${count}::int)`);
-    await insert(3_000, null);
-    await insert(1, "ab");
-    await admin().erase(by("ada"), accountId);
-    expect(await prisma.twoFactorSignIn.count({ where: { accountId } })).toBe(0);
-    await postgres.execute(sql`DROP TRIGGER slow ON two_factor_sign_in`);
-  });
-});
-
-describe("the event of an erasure", () => {
-  it.each([false, true])("names all apps of the account, also when repeated (several nodes: %s)", async (isSpread) => {
-    const sessions = postgresSessionStore(prisma, postgres);
-    for (const appId of [app.appId, "game", "game", "shop"])
-      await sessions.begin({ ...someSession({ accountId, expiresAt: now }), app: { ...app, appId } }, "");
-    const nodes = { ...postgres, isDistributed: async () => isSpread };
-    while (await deleteExpiredRows(nodes)(new Date(now.getTime() + 8 * 24 * 3_600_000)));
-    expect(await prisma.session.count({ where: { accountId } })).toBe(0);
-    // The sign-up knows its own app.
-    expect(await prisma.accountApp.count({ where: { accountId } })).toBe(2);
-    await admin().erase(by("ada"), accountId);
-    await admin().erase(by("ada"), accountId);
-    const events = await prisma.outbox.findMany({ where: { subject: `cs.v1.auth.${accountId}.person-erased` } });
-    const apps = events.map(({ payload }) => Event.decode(payload).personErased?.appIds.toSorted());
-    expect(apps).toEqual(times(2, () => [app.appId, "game", "shop"]));
-  });
-});
-
-describe("an erasure and a request that begins a further chain", () => {
-  it("does not wait for one that a further chain has refused, which nobody could end", async () => {
-    const further = { accountId, chainName: "flow-other" };
-    const saga = await prisma.signUp.findFirstOrThrow({ where: { accountId } });
-    await prisma.signUp.create({ data: { ...saga, ...further, completedAt: null, deviceAttributes: {} } });
-    await expect(admin().erase(by("ada"), accountId)).rejects.toMatchObject({ reason: "SignUpOnChain" });
-    await postgresSignUpStore(prisma, postgres).giveUp({ ...toSaga(saga), ...further });
-    const cancelling = admin().beginCancel(by("ada"), further, 30_000);
-    await expect(cancelling).rejects.toMatchObject({ reason: "SignUpOnChain" });
-    await admin().erase(by("ada"), accountId);
-    expect(await prisma.signUp.count({ where: { accountId } })).toBe(0);
-  });
-
-  it("come one after the other: no sign-up outlives its identity", async () => {
-    const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
-    const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
-    const row = await prisma.signUp.findFirstOrThrow({ where: { accountId } });
-    const leasing = prisma.$transaction(async (tx) => {
-      await tx.$executeRaw`SELECT 1 FROM identity WHERE account_id = ${accountId}::uuid FOR UPDATE`;
-      locked();
-      await mayCommit;
-      const data = { ...row, chainName: "flow-other", completedAt: null, deviceAttributes: {} };
-      await tx.signUp.create({ data });
-    });
-    await isLocked;
-    const refused = expect(admin().erase(by("ada"), accountId)).rejects.toMatchObject({ reason: "SignUpOnChain" });
-    const waits = () => prisma.$queryRaw<object[]>`
-      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    await expect.poll(waits).toHaveLength(1);
-    commit();
-    await leasing;
-    await refused;
-    expect(await prisma.identity.count({ where: { accountId } })).toBe(1);
-  });
-});
-
-describe("the tables that administrators see", () => {
-  it("show no push token, at any depth of a column", async () => {
-    const pushToken = "push-token-of-ada";
-    const deviceAttributes = { ...sampleDevice, pushToken, more: [{ pushToken }] };
-    await prisma.signUp.updateMany({ where: { accountId }, data: { deviceAttributes } });
-    const readings = authReadings(postgres);
-    const shown = [JSON.stringify(await readings.describe(accountId))];
-    for await (const { rowJson } of readings.exportRows(accountId)) shown.push(rowJson);
-    expect(shown.join("\n")).toContain(sampleDevice.name);
-    expect(shown.join("\n")).not.toContain(pushToken);
-  });
-
-  it("are all that have rows about accounts, but three that are empty within a day", async () => {
-    const rows = await prisma.$queryRaw<{ name: string }[]>`
-      SELECT DISTINCT table_name::text AS name FROM information_schema.columns
-      WHERE table_schema = 'public' AND column_name = 'account_id'`;
-    const shown = ACCOUNT_TABLES.map(({ name }) => name);
-    expect([...shown, "challenge", "outbox", "used_idempotency_key"].sort()).toEqual(
-      rows.map(({ name }) => name).sort(),
-    );
-  });
-
-  it("are exported whole, as many rows as there are", { timeout: 60_000 }, async () => {
-    // Somebody with the login leaves more in three days.
-    await postgres.execute(sql`
-      INSERT INTO blocked_key (account_id, algorithm, public_key)
-      SELECT ${accountId}::uuid, 'ES256', i::text FROM generate_series(1, 100001) AS i`);
-    const keys = new Set<string>();
-    for await (const { table, rowJson } of authReadings(postgres).exportRows(accountId))
-      if (table === "blocked_key") keys.add(JSON.parse(rowJson).public_key);
-    expect(keys.size).toBe(100_001);
-  });
-
-  it("find a person by e-mail in any case, by identity and by each id", async () => {
-    const { find } = authReadings(postgres);
-    const other = uuidv4();
-    expect(await find({ kind: "email", text: "ada@EXAMPLE.com" })).toContain(accountId);
-    expect(await find({ kind: "email", text: "%@example.com" })).toEqual([]);
-    expect(await find({ kind: "identity", issuer: profile.issuer, subject: profile.subject })).toEqual([accountId]);
-    expect(await find({ kind: "id", text: accountId })).toEqual([accountId]);
-    expect(await find({ kind: "id", text: other })).toEqual([]);
-    expect(await find({ kind: "address", text: "0".repeat(16) })).toEqual([]);
   });
 });
