@@ -22,7 +22,7 @@ const MAX_TURN_MS = 60_000;
 /** The facts that one try learned before it ended. */
 export interface Attempt {
   serverKeyId: number | undefined;
-  /** A node has it: an error of a question does not say that it has not run. */
+  /** A node has taken it: an error of a later question does not mean that it has not run. */
   isSubmitted: boolean;
   /** Its sequence number was used by another transaction: it has not run and never will. */
   isStale: boolean;
