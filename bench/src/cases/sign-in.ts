@@ -1,4 +1,5 @@
 import { bytesToHex, hexToBytes } from "@countersign/keys";
+import pg from "pg";
 import { startFloor } from "../floors/start-floor.ts";
 import { expectOk, HttpConnection } from "../http-connection.ts";
 import { closedLoop, fixedRate, type Operation } from "../load.ts";
@@ -22,6 +23,28 @@ export function signInUsers({ stack, connections, residents }: Bench): Operation
       expectOk(await connection.send({ method: "POST", path: "/auth/v1/signin/challenge/respond", body }));
     };
   });
+}
+
+/**
+ * Makes the sign-ins those of other days: one causes no notice if its device was registered within the last
+ * ten minutes, or if its account had twenty in a day. Returns what ends it.
+ */
+async function asOnOtherDays({ stack, residents }: Bench): Promise<() => Promise<void>> {
+  const url = new URL(stack.postgres);
+  url.pathname = new URL(stack.databases.device!).pathname;
+  const device = new pg.Client({ connectionString: url.href });
+  await device.connect();
+  const { rows } = await device.query(
+    "UPDATE device SET created_at = created_at - interval '1 hour' WHERE public_key = ANY($1) RETURNING account_id",
+    [residents.map(({ deviceKey }) => deviceKey.publicKey)],
+  );
+  const accountIds = rows.map((row: { account_id: string }) => row.account_id);
+  const forget = () => device.query("DELETE FROM delivery WHERE account_id = ANY($1)", [accountIds]);
+  const forgetting = setInterval(() => void forget(), 1_000);
+  return () => {
+    clearInterval(forgetting);
+    return device.end();
+  };
 }
 
 /** Two requests of express that answers a constant, at full load and at a rate. */
@@ -49,12 +72,14 @@ async function measureFloor(bench: Bench, rate: number) {
 export const signIn: Case = async (bench) => {
   const { stack, residents } = bench;
   const { chainName } = stack.chains[0]!;
+  const endOtherDays = await asOnOtherDays(bench);
   // Each resident has a connection: with 32 an eighth of both cores waits for commits.
   const users = signInUsers({ ...bench, connections: residents.length });
   const warmUpSeconds = 5 * bench.warmUpSeconds;
   const ours = await withCpu(stack, { ...bench, warmUpSeconds }, (timed) => closedLoop(users, timed));
   const half = ours.measured.perSecond / 2;
   const atHalf = await withCpu(stack, bench, (timed) => fixedRate(users, half, timed));
+  await endOtherDays();
   const floor = await measureFloor(bench, half);
   // The clients' sessions were replaced; the next case needs clients that are signed in.
   await Promise.all(residents.map(({ client, login }) => client.signIn({ login, chainName })));

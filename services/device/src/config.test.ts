@@ -14,8 +14,8 @@ describe("loadConfig", () => {
     DEVICE_DATABASE_URL: "postgresql://127.0.0.1/device",
   };
 
-  it("has the documented limit of twenty, and scales it", () => {
-    expect(loadConfig(env)).toMatchObject({ listen: "127.0.0.1:5002", maxDevices: 20 });
+  it("has the documented limits of twenty devices, and of twenty notices a day, and scales them", () => {
+    expect(loadConfig(env)).toMatchObject({ listen: "127.0.0.1:5002", maxDevices: 20, noticesPerDay: 20 });
     expect(loadConfig({ ...env, DEVICE_MAX_DEVICES: "5", DEVICE_LIMIT_SCALE: "100" }).maxDevices).toBe(500);
   });
 

@@ -47,6 +47,7 @@ export function loadConfig(env: Env, files = readOnce) {
     // The relying parties whose passkeys' assertions are accepted.
     passkeys: watchPasskeys(files, settings.CS_PASSKEYS_FILE),
     maxDevices: settings.DEVICE_MAX_DEVICES * settings.DEVICE_LIMIT_SCALE,
+    noticesPerDay: 20 * settings.DEVICE_LIMIT_SCALE,
     updatesPerMinute: 30 * settings.DEVICE_LIMIT_SCALE,
     twoFactorLimits: {
       pending: settings.DEVICE_MAX_PENDING_TWO_FACTOR * settings.DEVICE_LIMIT_SCALE,

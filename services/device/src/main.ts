@@ -80,6 +80,7 @@ async function start(service: ServiceProcess) {
     deliveries: asPort("deliveries", postgresDeliveryStore(prisma, postgres)),
     recordUse: recordDeviceUse({ store: devices, clock }),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
+    maxPerDay: config.noticesPerDay,
   });
   const webhookStore = asPort("webhooks", postgresWebhookStore(postgres));
   const listApps = async (accountId: string, sessionId: string) =>

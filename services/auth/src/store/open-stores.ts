@@ -7,13 +7,13 @@ import { PrismaClient } from "./generated/client.ts";
 import { createLimits, type Limits } from "./limits.ts";
 import { postgresBlockedKeyStore } from "./postgres-blocked-key-store.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
+import { postgresContactStore } from "./postgres-contact-store.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresSignUpStore, readOpenSignUps } from "./postgres-sign-up-store.ts";
 import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaAdminStore } from "./prisma-admin-store.ts";
 import { prismaAttestationStore } from "./prisma-attestation-store.ts";
-import { prismaContactStore } from "./prisma-contact-store.ts";
 import { prismaExchangedCodeStore } from "./prisma-exchanged-code-store.ts";
 import { prismaFreezeStore } from "./prisma-freeze-store.ts";
 import { prismaHoldStore } from "./prisma-hold-store.ts";
@@ -33,7 +33,7 @@ export async function openStores(runtime: ServiceRuntime, limits: Limits) {
     blockedKeys: postgresBlockedKeyStore(postgres),
     challenges: asPort("challenges", postgresChallengeStore(postgres, waiting)),
     codes: asPort("codes", prismaExchangedCodeStore(prisma, runtime.clock)),
-    contacts: asPort("contacts", prismaContactStore(prisma)),
+    contacts: asPort("contacts", postgresContactStore(prisma, postgres)),
     deleteExpired: deleteExpiredRows(postgres),
     freezes: asPort("freezes", prismaFreezeStore(prisma)),
     limits: createLimits(postgres, limits, runtime.clock),

@@ -6,9 +6,9 @@ import { BY_ADMINISTRATOR } from "../domain/freeze/holds.ts";
 import { lockAccess } from "./begin-sessions.ts";
 import { publishPersonErased } from "./events.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
+import { appsOf } from "./postgres-contact-store.ts";
 import { FAR_FUTURE } from "./postgres-sign-up-store.ts";
 import { endAllSessions } from "./prisma-access-store.ts";
-import { appsOf } from "./prisma-contact-store.ts";
 import { liftHolds, openHolds, placeHold } from "./prisma-hold-store.ts";
 import { toKey, toSaga } from "./rows.ts";
 

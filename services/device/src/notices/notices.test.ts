@@ -13,9 +13,10 @@ import { someAttributes, somePublicKey } from "../testing/samples.ts";
 import { noticeText } from "./notice-text.ts";
 import { onNoticeEvent } from "./on-event.ts";
 import type { Mail, NoticeKind } from "./ports.ts";
-import { MAX_NOTICES_PER_DAY, sendNotice } from "./send-notice.ts";
+import { sendNotice } from "./send-notice.ts";
 
 const logger = createLogger({ name: "test", level: "silent" });
+const MAX_PER_DAY = 20;
 const accountId = v7();
 const [first, second] = [somePublicKey(), somePublicKey()];
 
@@ -46,7 +47,7 @@ beforeEach(() => {
 
 function handler({ mail = true } = {}) {
   const deliveries: Parameters<typeof sendNotice>[0]["deliveries"] = {
-    has: async (eventId, target) => done.has(`${eventId} ${target}`),
+    has: async ({ eventId, target }) => done.has(`${eventId} ${target}`),
     note: async ({ eventId, target, kind, at }) => void done.set(`${eventId} ${target}`, { kind, at }),
     begin: async ({ eventId, kind, at, since, limit }) => {
       if (done.has(`${eventId} notice`)) return true;
@@ -72,6 +73,7 @@ function handler({ mail = true } = {}) {
         }
       : undefined,
     findEmail: async () => email,
+    maxPerDay: MAX_PER_DAY,
     clock,
     logger,
   });
@@ -242,14 +244,14 @@ describe("notices", () => {
     expect(mails).toHaveLength(1);
   });
 
-  it("are at most twenty of a kind in a day", async () => {
+  it("are at most so many of a kind in a day", async () => {
     const handle = handler();
-    for (let count = 0; count < MAX_NOTICES_PER_DAY + 5; count++) await handle(frozen("frozen"));
+    for (let count = 0; count < MAX_PER_DAY + 5; count++) await handle(frozen("frozen"));
     await handle(frozen("unfrozen"));
-    expect(mails).toHaveLength(MAX_NOTICES_PER_DAY + 1);
+    expect(mails).toHaveLength(MAX_PER_DAY + 1);
     clock.advance(24 * 3_600_000 + 1);
     await handle(frozen("frozen"));
-    expect(mails).toHaveLength(MAX_NOTICES_PER_DAY + 2);
+    expect(mails).toHaveLength(MAX_PER_DAY + 2);
   });
 
   it("need neither a mailer nor an address", async () => {

@@ -1,3 +1,4 @@
+import type { Delivery } from "../push/push-devices.ts";
 import type { PushKind } from "../push/push-kinds.ts";
 
 type WithoutPrefix<Kind> = Kind extends `notice.${infer Name}` ? Name : never;
@@ -20,16 +21,18 @@ interface NoticeSentences {
   readonly advice?: string;
 }
 
+/** A notice that is to begin: no more than `limit` of its kind since then. */
+export interface NoticeStart extends Omit<Delivery, "target"> {
+  readonly since: Date;
+  readonly limit: number;
+}
+
 export interface DeliveryStore {
-  /** Begins an event's notice; false where the account had `limit` of its kind since then. Idempotent. */
-  begin(notice: {
-    eventId: string;
-    accountId: string;
-    kind: string;
-    at: Date;
-    since: Date;
-    limit: number;
-  }): Promise<boolean>;
+  /**
+   * Begins an event's notice; false where the account had `limit` of its kind since then. Idempotent. Race:
+   * replicas that begin notices at the same moment do not count each other's.
+   */
+  begin(notice: NoticeStart): Promise<boolean>;
   /** Every device that the account ever had. */
   history(accountId: string): Promise<{ id: string; createdAt: Date }[]>;
   /** Returns whether some are left. */

@@ -12,6 +12,8 @@ interface SendNoticeOptions {
   /** undefined: mail is off. */
   mailer: Pick<Mailer, "send"> | undefined;
   findEmail: FindEmail;
+  /** Notices of one kind per account and day: repeated sign-ins must not fill a mailbox. */
+  maxPerDay: number;
   clock: Clock;
   logger: Logger;
 }
@@ -24,18 +26,15 @@ export interface Notice {
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** Notices of one kind per account and day: repeated sign-ins must not fill a mailbox. */
-export const MAX_NOTICES_PER_DAY = 20;
-
 /**
  * Sends a notice to an account's devices and its e-mail address, to each once per event. Rejects where one
  * could not be reached yet: the event is delivered again, for those only.
  */
 export function sendNotice(options: SendNoticeOptions) {
-  const { devices, deliveries, push, mailer, findEmail, clock, logger } = options;
+  const { devices, deliveries, push, mailer, findEmail, maxPerDay, clock, logger } = options;
 
   const mail = async ({ eventId, accountId, kind, occurredAt }: Notice, language: Language): Promise<void> => {
-    if (mailer === undefined || (await deliveries.has(eventId, "email"))) return;
+    if (mailer === undefined || (await deliveries.has({ eventId, target: "email", accountId }))) return;
     const to = await findEmail(accountId);
     if (to !== "") await mailer.send({ to, id: eventId, ...noticeText(kind, occurredAt, language) });
     await deliveries.note({ eventId, target: "email", accountId, kind, at: clock.now() });
@@ -45,11 +44,8 @@ export function sendNotice(options: SendNoticeOptions) {
     const { eventId, accountId, kind, occurredAt } = notice;
     const now = clock.now();
     const since = new Date(now.getTime() - DAY_MS);
-    if (!(await deliveries.begin({ eventId, accountId, kind, at: now, since, limit: MAX_NOTICES_PER_DAY }))) {
-      logger.warn(
-        { accountId, event: kind, limit: MAX_NOTICES_PER_DAY },
-        "notice not sent: daily limit of its kind reached",
-      );
+    if (!(await deliveries.begin({ eventId, accountId, kind, at: now, since, limit: maxPerDay }))) {
+      logger.warn({ accountId, event: kind, limit: maxPerDay }, "notice not sent: daily limit of its kind reached");
       return;
     }
     const live = await devices.listLive(accountId);

@@ -20,6 +20,7 @@ interface NotificationsOptions {
   deliveries: Deliveries & DeliveryStore & PushTokens;
   findEmail: FindEmail;
   recordUse: OnNoticeEventOptions["recordUse"];
+  maxPerDay: number;
 }
 
 /** Concurrent events: every sign-in is one, and pushes and mails wait for external servers. */
@@ -33,12 +34,12 @@ const REPLACED_MS = 60_000;
 /** Starts the consumers that push two-factor requests and send notices by push and e-mail. */
 export function startNotifications(runtime: ServiceRuntime, options: NotificationsOptions): void {
   const { clock, consume, every, onClose } = runtime;
-  const { config, devices, requests, deliveries, findEmail, recordUse } = options;
+  const { config, devices, requests, deliveries, findEmail, recordUse, maxPerDay } = options;
   const logger = runtime.logger.child({ component: "notifications" });
   const { adapters, mailer, closeOutside } = openOutside(config, { clock, logger });
   onClose("pushes and mails", closeOutside);
   const push = pushDevices({ adapters, tokens: deliveries, deliveries, clock, logger });
-  const send = sendNotice({ devices, deliveries, push, mailer, findEmail, clock, logger });
+  const send = sendNotice({ devices, deliveries, push, mailer, findEmail, maxPerDay, clock, logger });
   const concurrency = MAX_CONCURRENT_EVENTS;
   consume({ durable: "device-push", concurrency, handler: onTwoFactorChanged({ devices, requests, push }) });
   consume({ durable: "device-notices", concurrency, handler: onNoticeEvent({ deliveries, recordUse, send }) });

@@ -39,7 +39,7 @@ const push = () =>
     adapters: { fcm: adapter, apns: adapter },
     tokens: { clearPushToken: async (id, token) => void cleared.push([id, token]) },
     deliveries: {
-      has: async (eventId, target) => delivered.has(`${eventId} ${target}`),
+      has: async ({ eventId, target }) => delivered.has(`${eventId} ${target}`),
       note: async ({ eventId, target }) => void delivered.add(`${eventId} ${target}`),
     },
     clock,

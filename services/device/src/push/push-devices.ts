@@ -9,11 +9,20 @@ export interface PushAdapters {
   readonly fcm?: PushAdapter | undefined;
 }
 
+/** An event of an account that was delivered to a target: a device or its e-mail address. */
+export interface Delivery {
+  readonly eventId: string;
+  readonly target: string;
+  readonly accountId: string;
+  readonly kind: string;
+  readonly at: Date;
+}
+
 /** Deliveries that were made, so that an event that is delivered again is not pushed twice. */
 export interface Deliveries {
   /** Returns whether the event was delivered to this target. */
-  has(eventId: string, target: string): Promise<boolean>;
-  note(delivery: { eventId: string; target: string; accountId: string; kind: string; at: Date }): Promise<void>;
+  has(delivery: Pick<Delivery, "eventId" | "target" | "accountId">): Promise<boolean>;
+  note(delivery: Delivery): Promise<void>;
 }
 
 export interface PushTokens {
@@ -52,7 +61,7 @@ export function pushDevices({ adapters, tokens, deliveries, clock, logger }: Pus
     const { pushToken } = device.attributes;
     const adapter = adapterFor(adapters, pushToken);
     const target = `push:${device.id}`;
-    if (adapter === undefined || (await deliveries.has(eventId, target))) return;
+    if (adapter === undefined || (await deliveries.has({ eventId, target, accountId }))) return;
     try {
       const result = await adapter.send({ ...message, pushToken, visible: visibleTo(device) });
       if (result === "rejected") {

@@ -23,14 +23,15 @@ describe("deliveries in Postgres", () => {
   it("remember what was delivered, and by no second replica", async () => {
     const store = postgresDeliveryStore(prisma, postgres);
     const delivery = { eventId: v7(), target: "email", accountId: v7(), kind: "frozen", at: clock.now() };
-    expect(await store.has(delivery.eventId, "email")).toBe(false);
-    await Promise.all([store.note(delivery), store.note(delivery)]);
-    expect(await store.has(delivery.eventId, "email")).toBe(true);
-    expect(await store.has(delivery.eventId, "push:1")).toBe(false);
+    const other = { ...delivery, eventId: v7(), accountId: v7() };
+    expect(await store.has(delivery)).toBe(false);
+    await Promise.all([store.note(delivery), store.note(delivery), store.note(other)]);
+    const asked = [delivery, { ...delivery, target: "push:1" }, other, { ...other, eventId: v7() }];
+    expect(await Promise.all(asked.map(store.has))).toEqual([true, false, true, false]);
     await store.forgetDeliveries(clock.now());
-    expect(await store.has(delivery.eventId, "email")).toBe(true);
+    expect(await store.has(delivery)).toBe(true);
     await store.forgetDeliveries(new Date(clock.now().getTime() + 1));
-    expect(await store.has(delivery.eventId, "email")).toBe(false);
+    expect(await store.has(delivery)).toBe(false);
   });
 
   it("keep the limit among many at once, per account and kind, and let an event that has begun go on", async () => {

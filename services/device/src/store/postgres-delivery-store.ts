@@ -1,21 +1,59 @@
-import {
-  createShardBatcher,
-  deleteInBatches,
-  deletionOf,
-  lockAccount,
-  type Postgres,
-  queriesIn,
-  sql,
-} from "@countersign/postgres";
-import type { DeliveryStore } from "../notices/ports.ts";
-import type { Deliveries, PushTokens } from "../push/push-devices.ts";
+import { createShardBatcher, deleteInBatches, deletionOf, type Postgres, queriesIn, sql } from "@countersign/postgres";
+import type { DeliveryStore, NoticeStart } from "../notices/ports.ts";
+import type { Deliveries, Delivery, PushTokens } from "../push/push-devices.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
-/** Keeps delivered notices and rejected push tokens in Postgres. */
+const accountOf = ({ accountId }: { accountId: string }): string => accountId;
+
+/**
+ * Keeps delivered notices and rejected push tokens in Postgres. Every sign-in is a notice: those that wait
+ * share their statements.
+ */
 export function postgresDeliveryStore(
   prisma: PrismaClient,
   postgres: Postgres,
 ): Deliveries & DeliveryStore & PushTokens {
+  /** In the order of the events, so that replicas do not deadlock. */
+  async function insert(deliveries: readonly Delivery[]): Promise<undefined[]> {
+    const sorted = deliveries.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1));
+    const columnOf = (name: keyof Delivery) => sorted.map((delivery) => delivery[name]);
+    await postgres.execute(sql`
+      INSERT INTO delivery (event_id, target, account_id, kind, created_at)
+      SELECT * FROM unnest(${columnOf("eventId")}::uuid[], ${columnOf("target")}::text[],
+        ${columnOf("accountId")}::uuid[], ${columnOf("kind")}::text[], ${columnOf("at")}::timestamptz[])
+      ON CONFLICT DO NOTHING`);
+    return [];
+  }
+  const begin = createShardBatcher(postgres, accountOf, async (notices: readonly NoticeStart[]): Promise<boolean[]> => {
+    const since = new Date(Math.min(...notices.map((notice) => notice.since.getTime())));
+    const rows = await postgres.query<Omit<Delivery, "target">>(sql`
+      SELECT event_id AS "eventId", account_id AS "accountId", kind, created_at AS at FROM delivery
+      WHERE account_id = ANY(${notices.map(accountOf)}::uuid[]) AND kind = ANY(${notices.map(({ kind }) => kind)}::text[])
+        AND created_at > ${since} AND target = 'notice'`);
+    const ofKind = ({ accountId, kind }: Omit<Delivery, "target">) => `${accountId} ${kind}`;
+    const begun = Map.groupBy(rows, ofKind);
+    const outcomes = notices.map((notice) => {
+      const before = begun.get(ofKind(notice)) ?? [];
+      if (before.some(({ eventId }) => eventId === notice.eventId)) return true;
+      if (before.filter(({ at }) => at > notice.since).length >= notice.limit) return false;
+      begun.set(ofKind(notice), [...before, notice]);
+      return true;
+    });
+    const starting = notices.filter((_, index) => outcomes[index]);
+    if (starting.length > 0) await insert(starting.map((notice) => ({ ...notice, target: "notice" })));
+    return outcomes;
+  });
+  const has = createShardBatcher(
+    postgres,
+    accountOf,
+    async (asked: readonly Pick<Delivery, "eventId" | "target" | "accountId">[]) => {
+      const rows = await postgres.query<{ eventId: string; target: string }>(sql`
+        SELECT event_id AS "eventId", target FROM delivery
+        WHERE account_id = ANY(${asked.map(accountOf)}::uuid[]) AND event_id = ANY(${asked.map(({ eventId }) => eventId)}::uuid[])`);
+      const made = new Set(rows.map(({ eventId, target }) => `${eventId} ${target}`));
+      return asked.map(({ eventId, target }) => made.has(`${eventId} ${target}`));
+    },
+  );
   /** Every sign-up asks, those of one creation together. */
   const history = createShardBatcher(
     postgres,
@@ -29,26 +67,10 @@ export function postgresDeliveryStore(
     },
   );
   return {
+    begin,
+    has,
+    note: createShardBatcher(postgres, accountOf, insert),
     history,
-    async has(eventId, target) {
-      return (await prisma.delivery.findUnique({ where: { eventId_target: { eventId, target } } })) !== null;
-    },
-    async note({ eventId, target, accountId, kind, at }) {
-      const data = { eventId, target, accountId, kind, createdAt: at };
-      await prisma.delivery.createMany({ data: [data], skipDuplicates: true });
-    },
-    begin: ({ eventId, accountId, kind, at, since, limit }) =>
-      prisma.$transaction(async (tx) => {
-        await lockAccount(queriesIn(tx), accountId);
-        const id = { eventId, target: "notice" };
-        if ((await tx.delivery.findUnique({ where: { eventId_target: id } })) !== null) return true;
-        const count = await tx.delivery.count({
-          where: { accountId, kind, target: "notice", createdAt: { gt: since } },
-        });
-        if (count >= limit) return false;
-        await tx.delivery.create({ data: { ...id, accountId, kind, createdAt: at } });
-        return true;
-      }),
     forgetDeliveries: (before) =>
       deleteInBatches([deletionOf(queriesIn(prisma), "delivery", sql`created_at < ${before} ORDER BY created_at`)]),
     async clearPushToken(id, pushToken) {

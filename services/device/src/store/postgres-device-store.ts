@@ -1,5 +1,12 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupUses, type Postgres, sqlFile, withAccountLock, writeTogether } from "@countersign/postgres";
+import {
+  createShardBatcher,
+  groupUses,
+  type Postgres,
+  sqlFile,
+  withAccountLock,
+  writeTogether,
+} from "@countersign/postgres";
 import type { Device, DeviceType } from "../domain/devices/device.ts";
 import type { AccountDevices, DeviceStore } from "../domain/devices/device-store.ts";
 import { deviceEventRow } from "./device-event.ts";
@@ -49,16 +56,33 @@ const insertFirst = {
   many: sqlFile(new URL("../../sql/insert-first-devices.sql", import.meta.url)),
 };
 const touchStatement = sqlFile(new URL("../../sql/touch-devices.sql", import.meta.url));
+const listLiveStatement = sqlFile(new URL("../../sql/list-live-devices.sql", import.meta.url));
+
+/** Uses of so many milliseconds are written together, and what follows from them is done together. */
+const USES_MS = 50;
 
 /**
  * Keeps devices in Postgres. Every sign-up registers a device, and every sign-in notes the use of its device,
  * without Prisma.
  */
 export function postgresDeviceStore(prisma: PrismaClient, postgres: Postgres): DeviceStore {
-  const touch = groupUses(postgres, async (uses) => {
-    const rows = await postgres.query<{ registeredAt: Date | null }>(touchStatement({ ...uses }));
-    return rows.map(({ registeredAt }) => registeredAt ?? undefined);
-  });
+  const touch = groupUses(
+    postgres,
+    async (uses) => {
+      const rows = await postgres.query<{ registeredAt: Date | null }>(touchStatement({ ...uses }));
+      return rows.map(({ registeredAt }) => registeredAt ?? undefined);
+    },
+    USES_MS,
+  );
+  const listLive = createShardBatcher(
+    postgres,
+    (accountId: string) => accountId,
+    async (accountIds) => {
+      const rows = await postgres.query<Row>(listLiveStatement({ accountIds }));
+      const devices = Map.groupBy(rows.map(toDevice), ({ accountId }) => accountId);
+      return accountIds.map((accountId) => devices.get(accountId) ?? []);
+    },
+  );
   const writeFirst = writeTogether(postgres, insertFirst);
   return {
     async insertFirst(event) {
@@ -66,13 +90,7 @@ export function postgresDeviceStore(prisma: PrismaClient, postgres: Postgres): D
       return writeFirst({ ...toRow(event.device), eventId, subject, payload });
     },
     withAccount: (accountId, work) => withAccountLock(prisma, accountId, (tx) => work(accountDevices(tx, accountId))),
-    async listLive(accountId) {
-      const rows = await prisma.device.findMany({
-        where: { accountId, removedAt: null },
-        orderBy: [{ lastUsedAt: "desc" }, { id: "desc" }],
-      });
-      return rows.map(toDevice);
-    },
+    listLive,
     touch: (accountId, key, usedAt) => touch({ accountId, key, usedAt }),
   };
 }

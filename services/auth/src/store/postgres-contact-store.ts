@@ -1,3 +1,5 @@
+import { createBatcher } from "@countersign/core";
+import { type Postgres, sql } from "@countersign/postgres";
 import type { ContactStore } from "../domain/login.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
@@ -10,12 +12,16 @@ export async function appsOf(db: Prisma.TransactionClient, accountId: string, id
   return [...new Set([...signUps, ...sessions].map(({ appId }) => appId))];
 }
 
-/** Reads contacts in Postgres, from the profile of the sign-up. */
-export function prismaContactStore(prisma: PrismaClient): ContactStore {
+/** Reads contacts in Postgres, from the profiles of sign-ups; the addresses that wait by one statement. */
+export function postgresContactStore(prisma: PrismaClient, postgres: Postgres): ContactStore {
+  const emailOf = createBatcher(async (accountIds: readonly string[]) => {
+    const rows = await postgres.query<{ accountId: string; email: string }>(sql`
+      SELECT account_id AS "accountId", email FROM identity WHERE account_id = ANY(${accountIds}::uuid[])`);
+    const emails = new Map(rows.map(({ accountId, email }) => [accountId, email]));
+    return accountIds.map((accountId) => emails.get(accountId));
+  });
   return {
-    async emailOf(accountId) {
-      return (await prisma.identity.findUnique({ where: { accountId }, select: { email: true } }))?.email;
-    },
+    emailOf: (accountId) => emailOf(accountId),
     appsOf: (accountId, sessionId) => appsOf(prisma, accountId, sessionId),
   };
 }
