@@ -1,9 +1,13 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { type Clock, MAX_STATE_AGE_MS } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { type TokenKey, TokenStateEntries, type WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import {
+  type TokenKey,
+  TokenStateEntries,
+  type TokenStateSubjects,
+  type WatchResponse,
+} from "@countersign/proto/auth/v1/token_state.ts";
 import { EntryTable } from "./entry-table.ts";
-import { packedOf } from "./entry-text.ts";
 import { type Entry, fromKeyId, KEY_ID_BYTES, pack, toKeyId, UUID_BYTES, unpack } from "./packed-entry.ts";
 
 /**
@@ -63,6 +67,8 @@ class Tables {
   readonly unfrozen = new EntryTable();
   tokenKeys = new Map<string, KeyObject>();
 }
+
+const packedOf = (subjects: TokenStateSubjects | undefined): Buffer => subjects?.packed ?? Buffer.alloc(0);
 
 function enter(tables: Tables, entries: TokenStateEntries): void {
   tables.sessions.add(packedOf(entries.endedSessions));

@@ -2,7 +2,7 @@ import { type Postgres, sql, sqlFile } from "@countersign/postgres";
 import { TokenStateEntries, TokenStateSubjects } from "@countersign/proto/auth/v1/token_state.ts";
 import type { PageEnd, TokenStateStore } from "../tokens/token-state-feed.ts";
 
-/** An entry takes 89 bytes at most, 181 as text, and a message of gRPC 1 MiB. */
+/** An entry takes 89 bytes at most, and a message of gRPC 1 MiB. */
 const ENTRIES_PER_PAGE = 5_000;
 
 const readTokenState = sqlFile(new URL("../../sql/read-token-state.sql", import.meta.url), { planned: "each-time" });

@@ -1,5 +1,4 @@
-import { entriesAsText } from "@countersign/access-tokens";
-import type { PublicKey } from "@countersign/keys";
+import { KEY_ALGORITHMS, type PublicKey, publicKeyLength } from "@countersign/keys";
 import { TokenStateEntries, type TokenStateSubjects } from "@countersign/proto/auth/v1/token_state.ts";
 
 /** An entry, with one of the first three. */
@@ -11,23 +10,37 @@ interface Entry {
   readonly until: Date | undefined;
 }
 
-function toBlockedKey(subject: string) {
-  const [accountId = "", algorithm, publicKey] = subject.split("/");
-  return { accountId, publicKey: { algorithm, publicKey } as PublicKey };
+const UUID_BYTES = 16;
+
+const toUuid = (id: Buffer): string =>
+  id.toString("hex", 0, UUID_BYTES).replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+
+function toBlockedKey(id: Buffer) {
+  const algorithm = KEY_ALGORITHMS[id[UUID_BYTES]! - 1]!;
+  const publicKey = id.toString("hex", UUID_BYTES + 1, UUID_BYTES + 1 + publicKeyLength(algorithm));
+  return { accountId: toUuid(id), publicKey: { algorithm, publicKey } };
 }
 
 /** Returns the entries of a message one by one. */
 export function listEntries(encoded: Buffer): Entry[] {
-  const entries = entriesAsText(TokenStateEntries.decode(encoded));
-  const list = (subjects: TokenStateSubjects | undefined, active: boolean, toSubject: (id: string) => Partial<Entry>) =>
-    (subjects?.ids.split("\n") ?? []).map((id, i) => {
-      const until = subjects!.until[i]!;
-      return { ...toSubject(id), active, until: until === Number.POSITIVE_INFINITY ? undefined : new Date(until) };
+  const entries = TokenStateEntries.decode(encoded);
+  const list = (subjects: TokenStateSubjects | undefined, toSubject: (id: Buffer) => Partial<Entry>, isKey = false) => {
+    const { packed } = subjects ?? { packed: Buffer.alloc(0) };
+    const idBytes = isKey ? UUID_BYTES + 1 + 64 : UUID_BYTES;
+    return Array.from({ length: packed.length / (idBytes + 8) }, (_, i) => {
+      const id = packed.subarray(i * (idBytes + 8));
+      const until = id.readDoubleBE(idBytes);
+      return {
+        active: true,
+        ...toSubject(id),
+        until: until === Number.POSITIVE_INFINITY ? undefined : new Date(until),
+      };
     });
+  };
   return [
-    ...list(entries.endedSessions, true, (endedSessionId) => ({ endedSessionId })),
-    ...list(entries.blockedKeys, true, (id) => ({ blockedKey: toBlockedKey(id) })),
-    ...list(entries.frozenAccounts, true, (frozenAccountId) => ({ frozenAccountId })),
-    ...list(entries.unfrozenAccounts, false, (frozenAccountId) => ({ frozenAccountId })),
+    ...list(entries.endedSessions, (id) => ({ endedSessionId: toUuid(id) })),
+    ...list(entries.blockedKeys, (id) => ({ blockedKey: toBlockedKey(id) }), true),
+    ...list(entries.frozenAccounts, (id) => ({ frozenAccountId: toUuid(id) })),
+    ...list(entries.unfrozenAccounts, (id) => ({ frozenAccountId: toUuid(id), active: false })),
   ];
 }

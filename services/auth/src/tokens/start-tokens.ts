@@ -68,7 +68,7 @@ export async function startTokens(
   const tokenState = createTokenState({ clock });
   exportTokenStateAge(metrics, tokenState);
   const following = (async () => {
-    for await (const message of feed.watch({ cursor: "", packed: true }, signal)) tokenState.apply(message);
+    for await (const message of feed.watch({ cursor: "" }, signal)) tokenState.apply(message);
   })();
   const reading = feed.run(signal);
   onClose("token-state", () => Promise.all([following, reading]));

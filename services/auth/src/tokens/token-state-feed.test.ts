@@ -82,7 +82,7 @@ function watcher(cursor = "") {
   const end = new AbortController();
   const done = (async () => {
     const signal = AbortSignal.any([end.signal, stop.signal]);
-    for await (const message of feed.watch({ cursor, packed: true }, signal)) received.push(message);
+    for await (const message of feed.watch({ cursor }, signal)) received.push(message);
   })();
   return {
     received,
@@ -219,16 +219,6 @@ it("completes no part of a whole state with changes, where commits were lost and
   expect(sessions()).toEqual(["one", "two", "three", "four"]);
 });
 
-it("sends text to a watcher of the version before", async () => {
-  write("one");
-  const old = feed.watch({ cursor: "", packed: false }, stop.signal);
-  const first = old.next();
-  await pass(50);
-  const { endedSessions } = TokenStateEntries.decode(((await first).value as WatchResponse).entries);
-  expect(nameOf(endedSessions!.ids)).toBe("one");
-  expect(endedSessions).toMatchObject({ until: [Number.POSITIVE_INFINITY], packed: Buffer.alloc(0) });
-});
-
 it("says of an empty state that it is the whole one, also where it took longer to read than a heartbeat", async () => {
   pageMs = 1_500;
   const { received } = watcher(`${positions()}.0`);
@@ -238,7 +228,7 @@ it("says of an empty state that it is the whole one, also where it took longer t
 });
 
 it("gives a watcher that is slower than the reader all that it lacks", async () => {
-  const slow = feed.watch({ cursor: "", packed: true }, stop.signal);
+  const slow = feed.watch({ cursor: "" }, stop.signal);
   const first = slow.next();
   await pass(50);
   expect((await first).value).toMatchObject({ complete: true });
@@ -259,7 +249,7 @@ it("gives a watcher that is slower than the reader all that it lacks", async () 
 
 it("gives no old state for a recent one: a watcher that took long gets its heartbeat with the next read", async () => {
   write("one");
-  const slow = feed.watch({ cursor: "", packed: true }, stop.signal);
+  const slow = feed.watch({ cursor: "" }, stop.signal);
   const next = async () => {
     const message = slow.next();
     await pass(50);

@@ -1,11 +1,5 @@
-import { entriesAsText } from "@countersign/access-tokens";
 import { type Clock, type Logger, sleepUntil } from "@countersign/core";
-import {
-  type TokenKey,
-  TokenStateEntries,
-  type WatchRequest,
-  type WatchResponse,
-} from "@countersign/proto/auth/v1/token_state.ts";
+import type { TokenKey, WatchRequest, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import type { TokenKeys } from "./token-keys.ts";
 
 /** Reads what was taken away. A cursor is the positions of all buckets, and when they were read. */
@@ -60,16 +54,6 @@ const POLL_MS = 250;
 const MIN_READ_INTERVAL_MS = 20;
 
 const NO_ENTRIES = Buffer.alloc(0);
-
-const texts = new WeakMap<Buffer, Buffer>();
-/** Returns a page for watchers of the version before, who share it as well. */
-function toText(page: Buffer): Buffer {
-  const known = texts.get(page);
-  if (known) return known;
-  const text = Buffer.from(TokenStateEntries.encode(entriesAsText(TokenStateEntries.decode(page))).finish());
-  texts.set(page, text);
-  return text;
-}
 
 const formatCursor = (positions: string, now: Date): string => `${positions}.${now.getTime()}`;
 
@@ -186,7 +170,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
       }
     },
 
-    async *watch({ cursor, packed }: WatchRequest, signal: AbortSignal): AsyncGenerator<WatchResponse> {
+    async *watch({ cursor }: Pick<WatchRequest, "cursor">, signal: AbortSignal): AsyncGenerator<WatchResponse> {
       let since = parseCursor(cursor, clock.now());
       let sentKeys = "";
       /** Whether the next message says that the whole state follows. */
@@ -203,7 +187,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
         if (changes === undefined) [since, sentKeys, reset] = [undefined, "", true];
         try {
           for await (const entries of changes ?? wholeState(read)) {
-            yield { cursor: "", reset, complete: false, tokenKeys: [], entries: packed ? entries : toText(entries) };
+            yield { cursor: "", reset, complete: false, tokenKeys: [], entries };
             reset = false;
           }
         } catch (err) {
