@@ -1,5 +1,5 @@
 import { uuidv4 } from "@countersign/core";
-import { openPostgres, type Postgres, sql } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Session } from "../domain/sessions/session.ts";
 import { database, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
@@ -64,17 +64,6 @@ it("a sign-in waits for a refresh of its device's session, and others in its bat
   expect(await second).toBe(true);
   expect(await replica.release()).toBe("refreshed");
   expect(await first).toBe(true);
-});
-
-it("a refresh waits for one by a replica of the version before, which locks the session only", async () => {
-  const [session] = (await begun(1)) as [Session];
-  const replica = await held((on) =>
-    on.transaction((tx) => tx.execute(sql`SELECT FROM session WHERE id = ${session.id}::uuid FOR UPDATE`)),
-  );
-  const refreshed = refresh(main, session);
-  await expect.poll(() => waiting.connections().total - waiting.connections().idle).toBe(1);
-  await replica.release();
-  expect(await refreshed).toBe("refreshed");
 });
 
 it("work that waits for locked accounts leaves connections to others", async () => {

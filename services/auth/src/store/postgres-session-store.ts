@@ -119,12 +119,7 @@ async function updateSessions(tx: Queries, updates: readonly SessionUpdate[]): P
 function sessionUpdater(postgres: Postgres, waiting: Postgres): (update: SessionUpdate) => Promise<unknown> {
   const updateLater = createBatcher((updates: readonly SessionUpdate[]) =>
     waiting.transaction(async (tx) => {
-      const { accountId } = updates[0]!;
-      await lockAccess(tx, accountId);
-      // Replicas of the version before lock the session only.
-      const ids = updates.map(({ id }) => id);
-      await tx.execute(sql`
-        SELECT FROM session WHERE account_id = ${accountId}::uuid AND id = ANY(${ids}::uuid[]) FOR UPDATE`);
+      await lockAccess(tx, updates[0]!.accountId);
       const results = await updateSessions(tx, updates);
       return updates.map((update) => results.get(update));
     }),

@@ -14,10 +14,9 @@ const toJson = ({ profile, nonce }: ExchangedLogin) => ({
   authTime: profile.authTime?.toISOString() ?? null,
   nonce,
 });
-type Stored = Omit<LoginProfile, "authTime"> & { authTime: string | null; nonce?: string };
+type Stored = Omit<LoginProfile, "authTime"> & { authTime: string | null; nonce: string };
 const fromJson = (json: Prisma.JsonValue): ExchangedLogin => {
-  // The version before stores no nonce: then the login is bound to no key.
-  const { nonce = "", authTime, ...profile } = json as unknown as Stored;
+  const { nonce, authTime, ...profile } = json as unknown as Stored;
   return { profile: { ...profile, authTime: authTime === null ? undefined : new Date(authTime) }, nonce };
 };
 
