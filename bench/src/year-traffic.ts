@@ -114,8 +114,8 @@ export const TRAFFIC: Statements = {
         'device', 'ES256', ${DEVICE}, 'ES256', ${DEVICE}, '{}', 'a@example.com', '127.0.0.1', '', ${OTHER},
         CASE WHEN u.n = 0 THEN 'finished' WHEN ${FEW} THEN 'pending' ELSE 'expired' END, ${OTHER}, '\\x00', at, at + interval '5 minutes', 0
       FROM ${TWELFTH}`,
-    `INSERT INTO two_factor_message (message_id, two_factor_id, message, created_at)
-      SELECT ${OTHER}, md5('request' || a.i || '/' || u.n || '/' || $3::int)::uuid, '\\x00', at FROM ${TWELFTH}`,
+    `INSERT INTO two_factor_message (message_id, two_factor_id, account_id, message, created_at)
+      SELECT ${OTHER}, md5('request' || a.i || '/' || u.n || '/' || $3::int)::uuid, account, '\\x00', at FROM ${TWELFTH}`,
     `INSERT INTO delivery (event_id, target, account_id, kind, created_at)
       SELECT ${OTHER}, 'notice', account, 'new-sign-in', at FROM ${TWICE} WHERE $3::int >= 0`,
   ],

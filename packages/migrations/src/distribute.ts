@@ -1,6 +1,6 @@
 import type { ServiceName } from "@countersign/build/paths.ts";
 import pg from "pg";
-import { COMPLETIONS, FUNCTIONS, LOOKUP_ONLY, PLACEMENTS, type Placement, UNCHECKED, WIDENED } from "./distribution.ts";
+import { FUNCTIONS, LOOKUP_ONLY, PLACEMENTS, type Placement, UNCHECKED, WIDENED } from "./distribution.ts";
 
 interface UniqueKey {
   table: string;
@@ -126,7 +126,6 @@ export async function distribute(service: ServiceName, url: string): Promise<str
     const unlisted = missing.filter((table) => PLACEMENTS[service][table] === undefined);
     if (unlisted.length > 0) throw new Error(`${service}: distribution.ts does not place ${unlisted.join(", ")}`);
 
-    for (const table of missing) if (COMPLETIONS[table] !== undefined) await client.query(COMPLETIONS[table]);
     const foreign = (await readForeignKeys(client)).filter(({ table }) => missing.includes(table));
     for (const { table, name } of foreign) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT "${name}"`);
     const keys = (await readUniqueKeys(client)).filter(({ table }) => missing.includes(table));

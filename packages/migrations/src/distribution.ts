@@ -160,21 +160,6 @@ export const UNCHECKED: Readonly<Record<string, string>> = {
   deployment_creation_id_fkey: "one transaction writes both; reads bear that an ended creation is deleted",
 };
 
-/**
- * Statements for rows that processes of the version before wrote, before the tables that they change are
- * distributed. Run on one node.
- */
-export const COMPLETIONS: Readonly<Record<string, string>> = {
-  two_factor_message: `
-    UPDATE two_factor_message AS m SET account_id = t.account_id FROM two_factor AS t
-    WHERE t.id = m.two_factor_id AND m.account_id IS NULL`,
-  // The binding decides: it was unique until now.
-  bound_address: `
-    INSERT INTO bound_address (chain_name, address, account_id) SELECT chain_name, address, account_id FROM binding
-    ON CONFLICT (chain_name, address) DO UPDATE SET account_id = EXCLUDED.account_id
-      WHERE bound_address.account_id <> EXCLUDED.account_id`,
-};
-
 /** Functions that every node must know. */
 export const FUNCTIONS: Readonly<Record<ServiceName, readonly string[]>> = {
   auth: ["begin_each_session"],

@@ -59,19 +59,6 @@ describe("leases of sign-ups", () => {
     expect(await lease(command)).toEqual(first);
   });
 
-  it("one that version 0.1 began with control characters in the device's name goes on without them", async () => {
-    const command = commandOf(person(), { device: { ...sampleDevice, name: "Ann's\tphone\u0085" } });
-    await lease(command);
-    const saga = { device: { ...sampleDevice, name: "Ann'sphone" } };
-    expect(await lease(command)).toMatchObject({ kind: "drive", saga });
-    expect(await lease({ ...command, device: sampleDevice })).toMatchObject({ kind: "drive", saga });
-    const leased = await lease(command);
-    const { accountId } = leased.kind === "drive" ? leased.saga : expect.unreachable();
-    const deviceAttributes = { name: null, more: ["x"] };
-    await prisma.signUp.updateMany({ where: { accountId }, data: { deviceAttributes } });
-    expect(await lease(command)).toMatchObject({ kind: "drive", saga: { device: { name: "", more: "" } } });
-  });
-
   it("a mark that is not the last one is written once, together with others", async () => {
     const leased = await Promise.all(times(4, () => lease(commandOf(person()))));
     const sagas = leased.map((each) => (each.kind === "drive" ? each.saga : expect.unreachable()));

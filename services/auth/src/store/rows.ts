@@ -26,25 +26,18 @@ const STEP_COLUMNS = {
 /** A sign-up without its end. */
 export type SagaRow = Omit<SignUpRow, "completedAt">;
 
-/** Removes control characters: sign-ups of version 0.1 accepted them, and key and device refuse them. */
-const cleaned = (text: unknown) => (typeof text === "string" ? text.replace(/\p{Cc}/gu, "") : "");
-const cleanedDevice = (device: unknown) =>
-  Object.fromEntries(
-    Object.entries(device ?? {}).map(([name, text]) => [name, cleaned(text)]),
-  ) as unknown as DeviceAttributes;
-
 export function toSaga(row: SagaRow): SignUpSaga {
   const steps = Object.entries(STEP_COLUMNS) as [SignUpStep, (typeof STEP_COLUMNS)[SignUpStep]][];
   return {
     accountId: row.accountId,
     chainName: row.chainName,
-    app: { appId: row.appId, appName: cleaned(row.appName) },
+    app: { appId: row.appId, appName: row.appName },
     userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
     accountKey: toKey(row.accountKeyAlgorithm, row.accountKey),
     deviceKey: toKey(row.deviceKeyAlgorithm, row.deviceKey),
-    device: cleanedDevice(row.deviceAttributes),
+    device: row.deviceAttributes as unknown as DeviceAttributes,
     deviceId: row.deviceId,
-    sessionId: row.sessionId ?? undefined,
+    sessionId: row.sessionId!,
     profileImageUrl: row.profileImageUrl,
     createdAt: row.createdAt,
     done: new Set(steps.filter(([, column]) => row[column] !== null).map(([step]) => step)),

@@ -16,8 +16,8 @@ export interface SignUpSaga extends NewUserKey {
   readonly chainName: string;
   readonly app: App;
   readonly deviceId: string;
-  /** The session that the sign-up opens. Undefined for sign-ups that version 0.1 began. */
-  readonly sessionId: string | undefined;
+  /** The session that the sign-up opens. */
+  readonly sessionId: string;
   readonly profileImageUrl: string;
   readonly createdAt: Date;
   readonly done: ReadonlySet<SignUpStep>;
@@ -66,9 +66,8 @@ export interface SignUpSteps<Answer extends Deployed> {
 export type MarkStep = (saga: SignUpSaga, steps: readonly SignUpStep[], now: Date) => Promise<void>;
 
 /** A request to begin or to continue a sign-up; `leaseUntil` is the end of the request's lease. */
-export interface LeaseSignUp extends Omit<SignUpSaga, "accountId" | "createdAt" | "done" | "sessionId"> {
+export interface LeaseSignUp extends Omit<SignUpSaga, "accountId" | "createdAt" | "done"> {
   readonly profile: LoginProfile;
-  readonly sessionId: string;
   /** Used where the identity is new. */
   readonly newAccountId: string;
   /** The full session of the account that requests a further chain. */

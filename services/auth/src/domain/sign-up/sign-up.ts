@@ -92,7 +92,7 @@ export const signUp =
     if (context.signal.aborted) throw new AppError("Unavailable");
     const beginning = beginSession(
       {
-        id: saga.sessionId ?? uuidv7(clock),
+        id: saga.sessionId,
         refreshId: uuidv4(),
         accountId: saga.accountId,
         app: profile.app,
