@@ -51,6 +51,7 @@ export function loadConfig(env: Env, files = readOnce) {
     ...common,
     parallelCreations: settings.ACCOUNT_PARALLEL_CREATIONS,
     collectMs: settings.ACCOUNT_COLLECT_MS,
+    coalesceCalls: settings.CS_COALESCE_CALLS === "true",
     refusedRetryMs: settings.ACCOUNT_REFUSED_RETRY_MS,
     maxUserKeys: settings.ACCOUNT_MAX_USER_KEYS * settings.ACCOUNT_LIMIT_SCALE,
     messagesPerMinute: settings.ACCOUNT_LIMIT_MESSAGES_PER_MINUTE * settings.ACCOUNT_LIMIT_SCALE,
