@@ -220,7 +220,7 @@ describe("a creation", () => {
     serverKeys: serverKeys.map(({ publicKey }) => publicKey),
   });
 
-  it("that a signer from before creations were remembered has signed is bound by asking once more with the same bytes", async () => {
+  it("that the signer does not remember is bound by asking once more with the same bytes", async () => {
     const first = await play({ outcomes: [unknown, sealedOutcome] });
     const transaction = first.submitted[0]!;
     const again = await play(

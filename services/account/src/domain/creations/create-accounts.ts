@@ -93,8 +93,8 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       Promise.all(created.map((account) => signer.bindAddress({ ...account, chainName, serverKeyVersion })));
     await bind().catch(async (error: unknown) => {
       if (!isAppError(error, "SigningRefused") || error.metadata.reason !== "BindingConflict") throw error;
-      // A signer of an earlier version may have signed this one: submitting the same bytes again costs
-      // nothing.
+      // A signer whose database lost a commit does not know that it signed this one: signing the same bytes
+      // again costs nothing.
       await signer.signCreation(chainName, envelopeMessage(transaction), creation.accountIds);
       await bind();
     });

@@ -60,7 +60,7 @@ describe("requestTwoFactor", () => {
     }
     expect(world.store.rows.size).toBe(0);
     await expect(world.ask({ accountKey, deviceKey })).resolves.toBeDefined();
-    // The version before enrolled devices with another account key on another chain.
+    // Version 0.1 enrolled devices with another account key on another chain.
     world.store.known.push({ accountKey: other, deviceKey });
     for (const claimed of [
       { accountKey, deviceKey },
