@@ -1,10 +1,6 @@
 import { uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
-import {
-  createEarlierDatabase,
-  createTestDatabase,
-  type TestDatabase,
-} from "@countersign/local-stack/testing/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import type { NatsConnection } from "nats";
@@ -154,20 +150,6 @@ describe("the outbox", () => {
       await insert(1);
       await expect.poll(waiting).toBe(1);
     }
-  });
-
-  test("the migration from an outbox with published rows keeps those that wait", async () => {
-    const earlier = await createEarlierDatabase("device", "outbox_of_waiting_events");
-    const client = new pg.Client({ connectionString: earlier.url });
-    await client.connect();
-    await client.query(`INSERT INTO outbox (id, subject, payload, published_at)
-      VALUES (gen_random_uuid(), 'published', '', now()), (gen_random_uuid(), 'waits', '\\x01', NULL)`);
-    await earlier.migrate();
-    const { rows } = await client.query("SELECT subject, payload FROM outbox");
-    expect(rows).toEqual([{ subject: "waits", payload: Buffer.of(1) }]);
-    expect((await client.query("SELECT 1 FROM pg_trigger WHERE NOT tgisinternal")).rowCount).toBe(0);
-    await client.end();
-    await earlier.drop();
   });
 
   test("two replicas publish every row, each once", async () => {

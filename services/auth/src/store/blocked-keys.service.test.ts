@@ -1,13 +1,11 @@
 import { BLOCK_SENT_MS, uuidv4 } from "@countersign/core";
-import { createEarlierDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, sql } from "@countersign/postgres";
+import { sql } from "@countersign/postgres";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../domain/sessions/session.ts";
-import { app, clock, eventsOf, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
+import { app, eventsOf, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
 import { waitsForAccount } from "../testing/waits-for-account.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
-import { PrismaClient } from "./generated/client.ts";
 import { postgresBlockedKeyStore } from "./postgres-blocked-key-store.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
@@ -172,43 +170,4 @@ it.each([10, 30])("a key-revoked %i minutes late outlives the tokens issued unti
   const ends = [...entries, row].map((each) => each!.until!.getTime() - lastToken.getTime());
   expect(ends).toHaveLength(3);
   expect(Math.min(...ends)).toBeGreaterThanOrEqual(0);
-});
-
-it("keys that were blocked in the token state for ever are in their table after the migration", async () => {
-  const database = await createEarlierDatabase("auth", "blocked_key");
-  const { adapter, close } = openPostgres(database.url, { connections: 2 });
-  const earlier = new PrismaClient({ adapter });
-  try {
-    const { accountId, deviceKey } = someSession();
-    const [forGood, forAWhile] = [deviceKey, someSession().deviceKey];
-    const until = new Date(clock.now().getTime() + 60_000);
-    for (const [{ algorithm, publicKey }, end] of [
-      [forGood, null],
-      [forAWhile, until],
-    ] as const)
-      await earlier.$executeRaw`
-        INSERT INTO token_state_entry (kind, subject, active, until, txid)
-        VALUES ('key', ${`${accountId}/${algorithm}/${publicKey}`}, true, ${end}, 1)`;
-    await earlier.$executeRaw`
-      INSERT INTO token_state_entry (kind, subject, active, until, txid) VALUES ('account', ${accountId}, true, NULL, 1)`;
-    const ids = [uuidv4(), uuidv4()];
-    for (const [i, { algorithm, publicKey }] of [forGood, forAWhile].entries())
-      await earlier.$executeRaw`
-        INSERT INTO session (id, account_id, app_id, app_name, device_key_algorithm, device_key, account_key_algorithm,
-          account_key, created_at, last_used_at, expires_at, refresh_id, refresh_expires_at)
-        VALUES (${ids[i]}::uuid, ${accountId}::uuid, 'demo', '', 'ES256', ${`${i}`.repeat(128)}, ${algorithm},
-          ${publicKey}, ${now}, ${now}, ${now}, ${uuidv4()}::uuid, ${now})`;
-    await database.migrate();
-    expect(await earlier.blockedKey.findMany({ orderBy: { until: "asc" } })).toEqual([
-      { accountId, ...forAWhile, until },
-      { accountId, ...forGood, until: null },
-    ]);
-    const entries = await earlier.tokenStateEntry.findMany({ orderBy: { kind: "asc" } });
-    expect(entries.filter(({ until }) => until === null).map(({ kind }) => kind)).toEqual(["account"]);
-    const ended = await earlier.session.findMany({ where: { endedAt: { not: null } } });
-    expect(ended.map(({ id, endedCause }) => [id, endedCause])).toEqual([[ids[0], "device-removed"]]);
-  } finally {
-    await close();
-    await database.drop();
-  }
 });

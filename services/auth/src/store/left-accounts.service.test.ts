@@ -1,16 +1,12 @@
 import { BLOCK_SENT_MS, uuidv7 } from "@countersign/core";
-import { createEarlierDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres } from "@countersign/postgres";
 import { expect, it } from "vitest";
 import { clock, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
-import { PrismaClient } from "./generated/client.ts";
 import { postgresBlockedKeyStore } from "./postgres-blocked-key-store.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaHoldStore } from "./prisma-hold-store.ts";
-import { toSessionColumns } from "./rows.ts";
 
 const HOUR_MS = 3_600_000;
 const sessions = () => postgresSessionStore(prisma, postgres);
@@ -60,36 +56,4 @@ it("an alert about an account that has left is in the token state no longer than
   await prismaHoldStore(prisma).place(hold, now);
   const [entry] = await entriesOf(accountId);
   expect(entry).toMatchObject({ active: true, until: expect.any(Date) });
-});
-
-it("sessions of accounts that had left end with the migration, and so do their entries", async () => {
-  const database = await createEarlierDatabase("auth", "token_state_buckets");
-  const { adapter, close } = openPostgres(database.url, { connections: 2 });
-  const earlier = new PrismaClient({ adapter });
-  try {
-    const [gone, frozen] = [someSession(), someSession()];
-    for (const { accountId } of [gone, frozen])
-      await earlier.$executeRaw`
-        INSERT INTO token_state_entry (kind, subject, active, until, txid) VALUES ('account', ${accountId}, true, NULL, 1)`;
-    await earlier.$executeRaw`
-      INSERT INTO token_state_entry (kind, subject, active, until, txid)
-      VALUES ('session', ${frozen.id}, true, ${now}, 1), ('key', ${`${frozen.accountId}/ES256/ab`}, true, ${now}, 1)`;
-    await earlier.leftAccount.create({ data: { accountId: gone.accountId, leftAt: now } });
-    for (const session of [gone, frozen])
-      await earlier.$executeRaw`
-        INSERT INTO session SELECT * FROM json_populate_record(NULL::session, ${JSON.stringify(toSessionColumns(session))}::json)`;
-    await database.migrate();
-    const ended = await earlier.session.findMany({ where: { endedAt: { not: null } } });
-    expect(ended.map(({ id, endedCause }) => [id, endedCause])).toEqual([[gone.id, "account-left"]]);
-    const entries = await earlier.tokenStateEntry.findMany();
-    expect(entries.filter(({ until }) => until === null).map(({ subject }) => subject)).toEqual([frozen.accountId]);
-    const bucketOf = (accountId: string) => Number.parseInt(accountId.slice(-2), 16);
-    const expected = ({ subject }: { subject: string }) =>
-      bucketOf(subject === gone.accountId ? gone.accountId : frozen.accountId);
-    expect(entries.map(({ bucket }) => bucket)).toEqual(entries.map(expected));
-    expect(await earlier.tokenStateHead.count()).toBe(256);
-  } finally {
-    await close();
-    await database.drop();
-  }
 });
