@@ -50,8 +50,8 @@ export const OPEN_FEES_END = new Date("9999-01-01T00:00:00Z");
  * Returns the window for the fees of an account's transactions that are signed and neither executed nor
  * expired. Without this limit an account could fill its app's budget with transactions that it never sends.
  */
-export const openFeesWindow = (accountId: string, fees: number): BudgetWindow => ({
-  id: `${OPEN_FEES}${accountId}/0/0`,
+export const openFeesWindow = (whose: string, fees: number): BudgetWindow => ({
+  id: `${OPEN_FEES}${whose}/0/0`,
   endsAt: OPEN_FEES_END,
   limits: { fees },
 });

@@ -13,6 +13,7 @@ import {
   transaction,
   tx,
 } from "../testing/policy-fixture.ts";
+import { readWindowId } from "./budget.ts";
 import { createReservationFor } from "./reservation.ts";
 
 describe("the reservation of a signature", () => {
@@ -32,7 +33,7 @@ describe("the reservation of a signature", () => {
 
   it("a backend's own budgets stand before the policy's for backends", () => {
     const budgets = [{ windowSeconds: 60, count: 1, computation: undefined, fees: undefined }];
-    const spender = { operation: "paymaster", chainName, accountId: "a", appId: "demo" } as const;
+    const spender = { operation: "paymaster", chainName, token } as const;
     const reservationFor = createReservationFor(
       (caller) => (caller === "gateway" ? undefined : { apps: new Set(), ...(caller === "shop" && { budgets }) }),
       clock,
@@ -46,11 +47,27 @@ describe("the reservation of a signature", () => {
 
   it("only open fees where the operator has no budgets", () => {
     const none = { account: [], app: [], service: [], backend: [], creation: [] };
-    const spender = { operation: "paymaster", chainName, accountId: "a", appId: "demo", caller: "gateway" } as const;
+    const spender = { operation: "paymaster", chainName, token, caller: "gateway" } as const;
     const { windows } = createReservationFor(() => undefined, clock)(tx(), spender, {
       ...DEFAULT_POLICY,
       budgets: none,
     });
-    expect(windows.map(({ id }) => id)).toEqual(["open/a/0/0"]);
+    expect(windows.map(({ id }) => id)).toEqual([`open/${token.accountId}/0/0`]);
+  });
+
+  it("a recovery session's is in no budget that a device of the account uses up, but in those of app and service", () => {
+    const ownersOf = (scope: "full" | "recover") => {
+      const spender = { operation: "paymaster", chainName, token: { ...token, scope }, caller: "gateway" } as const;
+      const { windows } = createReservationFor(() => undefined, clock)(tx(), spender, DEFAULT_POLICY);
+      return windows.map(({ id }) => [id.split("/")[0], readWindowId(id).whose]);
+    };
+    const { accountId, appId } = token;
+    const shared = [
+      ["app", appId],
+      ["service", "all"],
+    ];
+    expect(ownersOf("full")).toEqual([["account", accountId], ...shared, ["open", accountId]]);
+    const own = `${accountId}/recovery`;
+    expect(ownersOf("recover")).toEqual([["account", own], ...shared, ["open", own]]);
   });
 });

@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/core";
+import type { Clock, VerifiedToken } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import {
   type Amounts,
@@ -19,10 +19,16 @@ export type BackendBudgets = (caller: string) => { readonly budgets?: readonly B
 export interface Spender {
   readonly operation: "transaction" | "paymaster";
   readonly chainName: string;
-  readonly accountId: string;
-  readonly appId: string;
+  readonly token: Pick<VerifiedToken, "accountId" | "appId" | "scope">;
   readonly caller: string;
 }
+
+/**
+ * Returns whose budget of an account a token uses. Recovery sessions have one of their own: a device that a
+ * thief has must not keep them out by using up the account's.
+ */
+const budgetOf = ({ accountId, scope }: Spender["token"]): string =>
+  scope === "recover" ? `${accountId}/recovery` : accountId;
 
 /** Returns the most that a signature lets a transaction use: only the paymaster's costs fees. */
 export function amountsOf(
@@ -43,18 +49,18 @@ export function amountsOf(
 export function createReservationFor(backendOf: BackendBudgets, clock: Clock) {
   return function reservationFor(
     message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
-    { operation, chainName, accountId, appId, caller }: Spender,
+    { operation, chainName, token, caller }: Spender,
     policy: BudgetPolicy,
   ): Reservation {
     const now = clock.now();
     const { budgets } = policy;
     const backend = backendOf(caller);
     const windows = [
-      ...windowsAt("account", accountId, budgets.account, now),
-      ...windowsAt("app", appId, budgets.app, now),
+      ...windowsAt("account", budgetOf(token), budgets.account, now),
+      ...windowsAt("app", token.appId, budgets.app, now),
       ...windowsAt("service", "all", budgets.service, now),
       ...(backend ? windowsAt("backend", caller, backend.budgets ?? budgets.backend, now) : []),
-      openFeesWindow(accountId, policy.openFeesCap),
+      openFeesWindow(budgetOf(token), policy.openFeesCap),
     ];
     return {
       chainName,

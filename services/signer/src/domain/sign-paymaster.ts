@@ -41,13 +41,12 @@ export const signPaymaster = (ports: SignPaymasterPorts) => {
 
       await passScriptOrTemplate(ports, facts, context);
 
-      const { account, chain } = facts;
+      const { chain } = facts;
       const now = clock.now();
       await recordEffects(effectStore, facts, effectsOfPaymaster(facts, approval, now), now);
-      const { accountId } = account;
       const on = { chainName: chain.chainName };
       const key = { role: "paymaster", ...on, version: paymasterVersion(chain) } as const;
-      const spender = { operation: "paymaster", ...on, accountId, appId: token.appId, caller } as const;
+      const spender = { operation: "paymaster", ...on, token, caller } as const;
       const { address, keyId } = chain.paymaster;
       return { key, address, keyId, reservation: reservationFor(message, spender, policy) };
     });

@@ -79,8 +79,8 @@ export const signTransaction = (ports: SigningPorts) => {
       const { account } = facts;
       const effects = effectsOfTransaction(facts, unfrozenAt(account.accountId), now);
       await recordEffects(effectStore, facts, effects, now);
-      const { chainName, accountId, address, serverKeyIndex } = account;
-      const spender = { operation: "transaction", chainName, accountId, appId: token.appId, caller } as const;
+      const { chainName, address, serverKeyIndex } = account;
+      const spender = { operation: "transaction", chainName, token, caller } as const;
       const reservation = reservationFor(message, spender, policy);
       return { key: serverKeyOf(account), address, keyId: serverKeyIndex, reservation };
     });
