@@ -16,12 +16,14 @@ import {
   paymaster,
   recoveryKeys,
   revokedKeys,
+  server,
   state,
   TIME_LOCK_POLICY,
   timeLocks,
   transaction,
+  vault,
 } from "../testing/policy-fixture.ts";
-import { HOUR, refusalOf } from "../testing/template-fixture.ts";
+import { ageIs, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
 import { cancelTimeLock } from "./cancel-time-lock.ts";
 
 const key = generateKeyPair;
@@ -39,6 +41,25 @@ const revoking = ({ publicKey: { publicKey } }: { publicKey: PublicKey }, by = y
   refusalOf(
     transaction(asked(payloadMessage(changeOf({ template: "revoke-user-key", oldKey: publicKey })), sessionOf(by))),
   );
+
+/**
+ * Adds a key with the recovery key's session, after its time lock; `meanwhile` runs before that is over.
+ * Returns what asks for the same again.
+ */
+async function recover(
+  { publicKey: newKey }: ReturnType<typeof key>,
+  recovery: ReturnType<typeof key>,
+  meanwhile: () => Promise<void> = async () => undefined,
+) {
+  const payload = changeOf({ template: "add-user-key", newKey });
+  const session = { ...sessionOf(recovery), scope: "recover" } as const;
+  expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("TimeLockRequired");
+  await meanwhile();
+  clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
+  const pay = async () => paymaster(asked(await envelopeBy(payload, [recovery], session), session));
+  await pay();
+  return () => refusalOf(pay());
+}
 
 /** Equal x, the other y: the same holder. */
 const negated = ({ publicKey, algorithm }: PublicKey): PublicKey => ({
@@ -164,15 +185,81 @@ describe("without a time lock", () => {
   it("a device revokes others that a recovery key has enrolled after its time lock, and stays so", async () => {
     const recovery = key();
     await recoveryKeys.record(account, recovery.publicKey);
-    const payload = changeOf({ template: "add-user-key", newKey: young.publicKey });
-    const session = { ...sessionOf(recovery), scope: "recover" } as const;
-    expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("TimeLockRequired");
-    clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
-    await paymaster(asked(await envelopeBy(payload, [recovery], session), session));
+    await recover(young, recovery);
     expect(await revoking(device)).toBe("signed");
     // The thief's old phone, which is to be revoked, cannot take that away.
     await addKey(young.publicKey);
     expect(await revoking(device)).toBe("signed");
+  });
+
+  it("also where the thief's old phone has named the recovery key as a revoked user key", async () => {
+    const recovery = key();
+    await recoveryKeys.record(account, recovery.publicKey);
+    expect(await revoking(recovery, device)).toBe("signed");
+    await recover(young, recovery);
+    expect(await revoking(device)).toBe("signed");
+  });
+});
+
+it("a key has one role: a user key becomes no recovery key, for which a token would be enough, nor the reverse", async () => {
+  const { publicKey: serverKey } = await vault.publicKey(server);
+  ageIs(HOUR);
+  for (const newKey of [device.publicKey, negated(device.publicKey)]) {
+    for (const change of [
+      { template: "add-recovery-key", serverKey, newKey },
+      { template: "replace-recovery-key", serverKey, oldKey: other.publicKey.publicKey, newKey },
+    ] as const)
+      expect(await refusalOf(transaction(asked(payloadMessage(changeOf(change)), fresh())))).toBe(
+        "BadTemplateArguments",
+      );
+  }
+  expect(await recoveryKeys.of(account)).toEqual([]);
+  await recoveryKeys.record(account, young.publicKey);
+  expect(await refusalOf(addKey(young.publicKey))).toBe("BadTemplateArguments");
+  expect(await refusalOf(addKey(negated(young.publicKey)))).toBe("BadTemplateArguments");
+});
+
+describe("a key that a recovery key is to add", () => {
+  it("is added, though a thief's old phone has named it as revoked, approved by it or not", async () => {
+    const recovery = key();
+    await recoveryKeys.record(account, recovery.publicKey);
+    for (const approves of [false, true]) {
+      const added = key();
+      await recover(added, recovery, async () => {
+        if (approves) await addKey(added.publicKey);
+        expect(await revoking(added, device)).toBe("signed");
+      });
+      const row = await addedKeys.find(account, added.publicKey.publicKey);
+      expect(row).toMatchObject({ source: "recovery", revoked: false });
+    }
+  });
+
+  it("is not added again once it was revoked after that, though the time lock is still over", async () => {
+    const recovery = key();
+    await recoveryKeys.record(account, recovery.publicKey);
+    const again = await recover(young, recovery);
+    expect(await revoking(young, device)).toBe("signed");
+    expect(await again()).toBe("BadTemplateArguments");
+    expect((await addedKeys.find(account, young.publicKey.publicKey))?.revoked).toBe(true);
+  });
+
+  it("is not the creation's, which was revoked: it was on the account", async () => {
+    const recovery = key();
+    await recoveryKeys.record(account, recovery.publicKey);
+    await addKey(young.publicKey);
+    clock.advance(DAY);
+    expect(await revoking(device)).toBe("signed");
+    const session = { ...sessionOf(recovery), scope: "recover" } as const;
+    const payload = changeOf({ template: "add-user-key", newKey: device.publicKey });
+    expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("BadTemplateArguments");
+  });
+
+  it("is not a revoked one where the recovery key's own revocation was signed", async () => {
+    const recovery = key();
+    await recoveryKeys.record(account, recovery.publicKey);
+    await revokedKeys.record(account, recovery.publicKey.publicKey);
+    expect(await revoking(young, device)).toBe("signed");
+    await expect(recover(young, recovery)).rejects.toMatchObject({ metadata: { reason: "BadTemplateArguments" } });
   });
 });
 

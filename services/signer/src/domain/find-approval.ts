@@ -18,9 +18,8 @@ export interface Candidate {
 }
 
 /**
- * Keys that are tried as the approver of one addition: a signature does not say whose it is. More than
- * MAX_RECOVERY_KEYS and MAX_DEVICE_APPROVED_KEYS together, so that nobody's additions take a place from
- * another key; the rest is for the creation's key and those that a recovery key approved.
+ * Keys that are tried as the approver of one addition with an ephemeral token: a signature does not say whose
+ * it is.
  */
 const MAX_APPROVERS = 100;
 

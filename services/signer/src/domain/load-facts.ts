@@ -5,10 +5,11 @@ import { type Binding, requireOwnAccount, serverKeyOf } from "../policy/account.
 import { type ChainPolicy, referenceSeconds, wantedServerKeyVersion } from "../policy/chain.ts";
 import { endOfFreeze } from "../policy/effects.ts";
 import type { HistoryFacts } from "../policy/history-rules.ts";
+import { deviceSignatures } from "../policy/paymaster-rules.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { RequestFacts, ServiceKeys } from "../policy/request-facts.ts";
 import { hasSigned } from "../policy/signatures.ts";
-import { readTemplate, revokesAnotherKey, type Template } from "../policy/template.ts";
+import { readTemplate, revokesAnotherKey, sameHolder, type Template } from "../policy/template.ts";
 import type { TimeLockPolicy } from "../policy/time-lock.ts";
 import { ageOfKey } from "../policy/user-keys.ts";
 import type { UserMessageFacts } from "../policy/user-message-rules.ts";
@@ -120,17 +121,25 @@ export async function loadHistory(
   const { addedKeys, recoveryKeys, revokedKeys, timeLockPolicy, clock } = sources;
   const now = clock.now();
   const newKey = "newKey" in template.change ? template.change.newKey : undefined;
-  const mayBeByRecoveryKey = template.name === "add-user-key" && message.payloadSignatures.length > 0;
-  const [laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, accountKeyAgeMs] = await Promise.all([
+  const knownRecoveryKeys = template.name === "add-user-key" ? await recoveryKeys.of(account) : [];
+  // At the server key's index is no other key's signature: one of unknown form there would let a device take
+  // the place of a recovery key's time lock, again and again.
+  const signed = { ...message, payloadSignatures: deviceSignatures(message, account) };
+  const recoveryKeySigned = await someKeySigned(signed, knownRecoveryKeys);
+  const source = token.scope === "recover" || recoveryKeySigned ? "recovery" : "device";
+  const [laterNumberOpenUntil, newKeyWasRevoked, newKeyHasOtherRole, accountKeyAgeMs] = await Promise.all([
     loadLaterNumber(sources, message, account, chain, now),
-    newKey !== undefined && revokedKeys.has(account, newKey.publicKey),
-    mayBeByRecoveryKey && recoveryKeys.of(account).then((keys) => someKeySigned(message, keys)),
+    newKey !== undefined && revokedKeys.forbidAddition(account, newKey.publicKey, source),
+    newKey !== undefined &&
+      (template.name === "add-user-key"
+        ? knownRecoveryKeys.some(({ publicKey }) => sameHolder(publicKey, newKey.publicKey))
+        : addedKeys.find(account, newKey.publicKey).then((added) => added !== undefined)),
     revokesAnotherKey(template, token.accountKey)
       ? addedKeys.find(account, token.accountKey.publicKey).then((added) => ageOfKey(added, now))
       : undefined,
   ]);
-  const history = { laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, accountKeyAgeMs };
-  return { message, token, account, template, now, timeLockPolicy, ...history };
+  const keys = { newKeyWasRevoked, newKeyHasOtherRole, recoveryKeySigned, accountKeyAgeMs };
+  return { message, token, account, template, now, timeLockPolicy, laterNumberOpenUntil, ...keys };
 }
 
 /** Returns whether one of the keys has signed the payload, or may have. Serves other requests meanwhile. */

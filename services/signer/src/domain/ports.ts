@@ -1,6 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
-import type { Effect } from "../policy/effects.ts";
+import type { Effect, KeyAddition } from "../policy/effects.ts";
 import type { TimeLock } from "../policy/time-lock.ts";
 import type { AddedKey } from "../policy/user-keys.ts";
 
@@ -71,11 +71,19 @@ export interface RecoveryKeys {
 }
 
 /**
- * Keys whose revocation the signer has permitted: recorded before the signature, which may have failed. Never
- * forgotten. `publicKey`: 128 hex digits; a key and its negation are one.
+ * Keys whose revocation the signer has permitted: recorded before the signature, which may have failed.
+ * Forgotten only where a recovery key adds the key. `publicKey`: 128 hex digits; a key and its negation are
+ * one.
  */
 export interface RevokedKeys {
   has(account: AccountOnChain, publicKey: string): Promise<boolean>;
+  /**
+   * Returns whether a revocation forbids that a key of this kind approves the addition. A recovery key, after
+   * its time lock, adds a revoked key once, unless the account's creation or a recovery key has added it
+   * before: the signer does not see whether the key was on chain, and with a device that a thief has, each
+   * key that the owner is about to add could be named as revoked.
+   */
+  forbidAddition(account: AccountOnChain, publicKey: string, source: KeyAddition["source"]): Promise<boolean>;
 }
 
 /**

@@ -10,13 +10,11 @@ function refusalOf(effect: Effect) {
     case "not-revoked":
       return keyWasRevoked();
     case "recovery-key": {
-      const detail = `${effect.limit} recovery keys were signed for: revoke those that are not used`;
+      const detail = `${effect.limit} recovery keys were signed for in a day: wait`;
       return refusal("TooManyOpenTemplates", detail);
     }
     case "device-approved-key": {
-      const detail =
-        `devices have approved ${effect.limit} user keys, or ${effect.recentLimit} in a day: ` +
-        "revoke those that are not used, or wait";
+      const detail = `devices have approved ${effect.limit} user keys in a day: wait`;
       return refusal("TooManyOpenTemplates", detail);
     }
     case "sequence-number": {

@@ -166,6 +166,24 @@ describe("a recovery key's session", () => {
     expect(await refusalOf(paymaster(asked(signedBy({ keyId: 0, signature }, own))))).toBe("signed");
   });
 
+  it("keeps its time lock, which a device's own addition with a signature of unknown form does not replace", async () => {
+    ageIs(HOUR);
+    await transaction(asked(await adding(), fresh()));
+    const message = payloadMessage(addition());
+    const recovering = () => refusalOf(transaction(asked(message, token)));
+    expect(await recovering()).toBe("TimeLockRequired");
+    const others = changing({ template: "add-user-key", newKey: generateKeyPair().publicKey });
+    const own = signMessage(device.privateKey, payloadMessage(others));
+    const { address } = account;
+    const payloadSignatures = [
+      { address, keyId: 0, signature: "ab".repeat(64), extensionData: "02" },
+      { address, keyId: 1, signature: bytesToHex(own) },
+    ];
+    expect(await refusalOf(paymaster(asked(envelopeMessage({ ...others, payloadSignatures }))))).toBe("signed");
+    clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
+    expect(await recovering()).toBe("signed");
+  });
+
   it("is a session's of a key that took another's place, too", async () => {
     ageIs(HOUR);
     const { publicKey: serverKey } = await vault.publicKey(server);
@@ -247,9 +265,9 @@ describe("a recovery key's session", () => {
     expect(await cancel(other, deviceCreatedAt)).toMatchObject({ id: other, cancelledAt: clock.now() });
   });
 
-  it("is not what a device's key becomes by being named in a request that waits", async () => {
-    ageIs(25 * HOUR);
-    expect(await refusalOf(transaction(asked(await adding(device.publicKey), fresh())))).toBe("TimeLockRequired");
+  it.each([1, 25])("is not what a device's key becomes by being named, on an account of %s hours", async (hours) => {
+    ageIs(hours * HOUR);
+    expect(await refusalOf(transaction(asked(await adding(device.publicKey), fresh())))).toBe("BadTemplateArguments");
     const message = payloadMessage(addition());
     const { signature } = await transaction(asked(message));
     const own = { keyId: 1, signature: signMessage(device.privateKey, message) };

@@ -25,9 +25,8 @@ export interface KeyAddition {
 /** A key that becomes the account's recovery key. */
 export interface RecoveryKeySlot {
   readonly key: PublicKey;
-  /** Recovery keys that the account may have, this one included. */
+  /** Keys that were first signed for after `countedSince`, this one included, also if they are revoked. */
   readonly limit: number;
-  /** Revoked keys count as well if they were first signed for after this time. */
   readonly countedSince: Date;
 }
 
@@ -35,17 +34,17 @@ export interface RecoveryKeySlot {
 export interface DeviceApprovedKey {
   /** 128 hex digits. */
   readonly publicKey: string;
-  /** Unrevoked keys, this one included. */
+  /** Keys that were first signed for after `countedSince`, this one included, also if they are revoked. */
   readonly limit: number;
-  /** Keys that were first signed for after `recentSince`, this one included, also if they are revoked. */
-  readonly recentLimit: number;
-  readonly recentSince: Date;
+  readonly countedSince: Date;
 }
 
 /** The revocation of a key. */
 export interface Revocation {
   /** 128 hex digits. */
   readonly publicKey: string;
+  /** By a template that fails on chain for a recovery key: it is not the revocation of one. */
+  readonly isOfUserKey: boolean;
   /** Revocations after `recentSince`, after which that of a key which the signer does not know has no row. */
   readonly limit: number;
   readonly recentSince: Date;
@@ -68,8 +67,8 @@ export interface SequenceNumberUse {
  * record and the budgets follow it; see domain/decide.ts.
  */
 export type Effect =
-  /** A condition, which writes nothing: no revocation of this key is remembered, up to this commit. */
-  | { readonly kind: "not-revoked"; readonly publicKey: string }
+  /** A condition, which writes nothing: no revocation of this key forbids the addition, up to this commit. */
+  | { readonly kind: "not-revoked"; readonly publicKey: string; readonly source: KeyAddition["source"] }
   | ({ readonly kind: "recovery-key" } & RecoveryKeySlot)
   | ({ readonly kind: "revocation" } & Revocation)
   | ({ readonly kind: "sequence-number" } & SequenceNumberUse)
@@ -84,12 +83,6 @@ export type Effect =
   /** `version`: of the server key that the rotation brings. */
   | { readonly kind: "rotation"; readonly version: number };
 
-/** Returns whether one more key fits beside the counted others. */
-export const isWithinLimits = (
-  others: { readonly unrevoked: number; readonly recent: number },
-  { limit, recentLimit }: DeviceApprovedKey,
-): boolean => others.unrevoked < limit && others.recent < recentLimit;
-
 /** Uses of an ephemeral token for each operation: one, a renewed message, and a lost answer. */
 const MAX_EPHEMERAL_USES = 3;
 
@@ -101,23 +94,19 @@ const MAX_EPHEMERAL_USES = 3;
 export const MAX_OPEN_TEMPLATES_PER_SESSION = 16;
 
 /**
- * Recovery keys of an account that the signer signs for: those whose revocation it has not signed, and all
- * of the last week. It verifies payload signatures with every key that it ever signed for, revoked ones too:
- * their revocation may not have been sent. An account has one at a time.
+ * Recovery keys of an account that the signer signs for in a day. It verifies payload signatures with every
+ * key that it ever signed for, revoked ones too: their revocation may not have been sent. Only a day counts:
+ * somebody who has a token or a device for a moment could otherwise fill the limit for good, with keys that
+ * the owner does not know and cannot revoke. After an account's first day each of them takes a time lock.
  */
-export const MAX_RECOVERY_KEYS = 16;
-const REVOKED_RECOVERY_KEY_COUNTS_MS = 7 * 24 * 3_600_000;
+export const MAX_RECOVERY_KEYS_PER_DAY = 16;
 
 /**
- * User keys that devices have approved and whose revocation the signer has not signed. Each may approve an
- * ephemeral token's addition, and is tried then. Keys that a recovery key approved do not count: they come
- * one after the other, after a time lock each, and bring an owner back.
+ * User keys that devices approve in a day: rows of keys are never deleted, and each may approve an ephemeral
+ * token's addition. Keys that a recovery key approved do not count: they come one after the other, after a
+ * time lock each, and bring an owner back.
  */
-export const MAX_DEVICE_APPROVED_KEYS = 64;
-/**
- * The same for a day, revoked ones included: rows of keys are never deleted, and each addition counts them.
- */
-export const MAX_DEVICE_APPROVED_KEYS_PER_DAY = 256;
+export const MAX_DEVICE_APPROVED_KEYS_PER_DAY = 64;
 /**
  * Rows of revoked keys are never deleted, and anybody can name any number of keys that were never added.
  * Further revocations are signed all the same: a thief's must not keep the owner from theirs.
@@ -135,35 +124,35 @@ export const endOfFreeze = (unfrozenAt: Date | undefined): Date | undefined =>
 const recoveryKeySlot = (key: PublicKey, now: Date): Effect => ({
   kind: "recovery-key",
   key,
-  limit: MAX_RECOVERY_KEYS,
-  countedSince: new Date(now.getTime() - REVOKED_RECOVERY_KEY_COUNTS_MS),
+  limit: MAX_RECOVERY_KEYS_PER_DAY,
+  countedSince: new Date(now.getTime() - DAY_MS),
 });
 
-const revocation = (publicKey: string, now: Date): Effect => ({
+const revocation = (publicKey: string, isOfUserKey: boolean, now: Date): Effect => ({
   kind: "revocation",
   publicKey,
+  isOfUserKey,
   limit: MAX_REVOKED_KEYS_PER_DAY,
   recentSince: new Date(now.getTime() - DAY_MS),
 });
 
-/** Returns the changes that a template makes to the account's keys, whichever key signs it. */
-function keyEffects({ template }: RequestFacts, now: Date): Effect[] {
+/** Returns the changes that a template makes to the account's keys. `source`: of the approving key. */
+function keyEffects({ template }: RequestFacts, source: KeyAddition["source"], now: Date): Effect[] {
   if (!template) return [];
   const { change } = template;
   const recoveryKey = addedRecoveryKey(template);
   return [
-    ...("newKey" in change ? [{ kind: "not-revoked", publicKey: change.newKey.publicKey } as const] : []),
+    ...("newKey" in change ? [{ kind: "not-revoked", publicKey: change.newKey.publicKey, source } as const] : []),
     ...(recoveryKey ? [recoveryKeySlot(recoveryKey, now)] : []),
-    ...("oldKey" in change ? [revocation(change.oldKey, now)] : []),
+    ...("oldKey" in change ? [revocation(change.oldKey, change.template === "revoke-user-key", now)] : []),
   ];
 }
 
 const deviceApprovedKey = ({ publicKey }: PublicKey, now: Date): Effect => ({
   kind: "device-approved-key",
   publicKey,
-  limit: MAX_DEVICE_APPROVED_KEYS,
-  recentLimit: MAX_DEVICE_APPROVED_KEYS_PER_DAY,
-  recentSince: new Date(now.getTime() - DAY_MS),
+  limit: MAX_DEVICE_APPROVED_KEYS_PER_DAY,
+  countedSince: new Date(now.getTime() - DAY_MS),
 });
 
 /** Returns the use of an ephemeral token, whose session is the two-factor request that it was issued for. */
@@ -188,7 +177,7 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
   };
   const rotation: Effect = { kind: "rotation", version: account.serverKeyVersion + 1 };
   return [
-    ...keyEffects(facts, now),
+    ...keyEffects(facts, token.scope === "recover" ? "recovery" : "device", now),
     sequenceNumber,
     ...ephemeralUse(facts, "transaction"),
     ...(template.name === "rotate-server-key" ? [rotation] : []),
@@ -202,10 +191,10 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
 export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now: Date): Effect[] {
   const { isRecoveryKey, registered } = approval;
   const key = registered && addedUserKey(facts.template);
-  const source = isRecoveryKey ? "recovery" : "device";
+  const source = registered && isRecoveryKey ? "recovery" : "device";
   const times = { renewableSince: openSince(facts, now), approverSince: registered?.signedAt };
   return [
-    ...keyEffects(facts, now),
+    ...keyEffects(facts, source, now),
     ...(key && !isRecoveryKey ? [deviceApprovedKey(key, now)] : []),
     ...(key ? [{ kind: "key-addition", key, source, ...times } as const] : []),
     ...ephemeralUse(facts, "paymaster"),

@@ -18,8 +18,10 @@ export interface HistoryFacts {
    * Until when a later sequence number, signed for before a freeze, may execute; undefined: there is none.
    */
   readonly laterNumberOpenUntil: Date | undefined;
-  /** The signer has signed a revocation of the key that the template adds. */
+  /** The signer has signed a revocation of the key that the template adds, which forbids the addition. */
   readonly newKeyWasRevoked: boolean;
+  /** The template adds a user key that is a recovery key, or the reverse, as the signer knows them. */
+  readonly newKeyHasOtherRole: boolean;
   /**
    * One of the account's recovery keys has signed the payload, or may have (see `hasSigned`). Loaded where
    * the template adds a user key.
@@ -85,6 +87,15 @@ export const keyWasRevoked = () => refusal("BadTemplateArguments", "the key was 
 export const newKeyWasNotRevoked: Rule<HistoryFacts> = ({ newKeyWasRevoked }) =>
   newKeyWasRevoked ? keyWasRevoked() : undefined;
 
+/**
+ * Rejects a key in a second role, which the chain refuses: remembered as a recovery key too, a device's key
+ * would approve nothing without a time lock, and its revocation would not be remembered.
+ */
+export const newKeyHasOneRole: Rule<HistoryFacts> = ({ newKeyHasOtherRole }) =>
+  newKeyHasOtherRole
+    ? refusal("BadTemplateArguments", "the key is a user key of the account and a recovery key")
+    : undefined;
+
 /** Rejects a change of the recovery key without a fresh login. */
 export const loginIsFresh: Rule<HistoryFacts> = (facts) =>
   timeLockOfTemplate(facts)?.needsFreshLogin
@@ -97,5 +108,6 @@ export const HISTORY_RULES: readonly Rule<HistoryFacts>[] = [
   noLaterNumberIsOpen,
   newKeyIsNotTheSessions,
   newKeyWasNotRevoked,
+  newKeyHasOneRole,
   loginIsFresh,
 ];

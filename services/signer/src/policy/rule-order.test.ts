@@ -58,6 +58,7 @@ it("the rules of earlier signatures and of a creation are in the documented orde
     "noLaterNumberIsOpen",
     "newKeyIsNotTheSessions",
     "newKeyWasNotRevoked",
+    "newKeyHasOneRole",
     "loginIsFresh",
   ]);
   // A creation with outdated server keys is to be made again: MessageRenewed comes first.

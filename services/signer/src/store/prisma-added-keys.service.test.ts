@@ -36,7 +36,7 @@ it("an addition that one replica records is known to the other, for its account 
   expect(await other.find(account, newKey().publicKey)).toBeUndefined();
   await prismaRevokedKeys(prisma).record(
     account,
-    { publicKey: key.publicKey, limit: 1, recentSince: new Date(0) },
+    { publicKey: key.publicKey, isOfUserKey: true, limit: 1, recentSince: new Date(0) },
     at(1),
   );
   expect(await other.find(account, key.publicKey)).toEqual({ ...row, revoked: true });

@@ -23,11 +23,11 @@ const ephemeralUse = (sessionId: string, limit = 1): Effect => ({
 });
 const recoveryKeyEffect = (added: PublicKey, limit = 16): Effect => ({
   kind: "recovery-key",
-  ...{ key: added, limit, countedSince: clock.now() },
+  ...{ key: added, limit, countedSince: new Date(clock.now().getTime() - 1000) },
 });
-const revocationOf = ({ publicKey }: Pick<PublicKey, "publicKey">, limit = 256): Effect => ({
+const revocationOf = ({ publicKey }: Pick<PublicKey, "publicKey">, limit = 256, isOfUserKey = true): Effect => ({
   kind: "revocation",
-  ...{ publicKey, limit, recentSince: new Date(clock.now().getTime() - 24 * 3_600_000) },
+  ...{ publicKey, isOfUserKey, limit, recentSince: new Date(clock.now().getTime() - 24 * 3_600_000) },
 });
 const sequenceNumber = (number: bigint, sessionId: string, limit = 1000): Effect => ({
   kind: "sequence-number",
@@ -111,7 +111,7 @@ it("does not let a key be added that another request revoked after this one had 
     const revoked = await one.record(account, effectsOfTransaction(revocation, undefined, clock.now()), clock.now());
     expect(revoked).toBeUndefined();
     const refused = await other.record(account, effectsOfAddition(newKey), clock.now());
-    expect(refused).toEqual({ kind: "not-revoked", publicKey: newKey.publicKey });
+    expect(refused).toEqual({ kind: "not-revoked", publicKey: newKey.publicKey, source: "device" });
     expect(await prismaSignedTemplates(prisma).has(account, 2n)).toBe(false);
     expect(await prismaRecoveryKeys(prisma).of(account)).toEqual([]);
     expect(await prismaAddedKeys(prisma).of(account)).toEqual([]);
@@ -129,7 +129,8 @@ it("few revocations in a day of keys that the signer does not know are kept, and
   );
   await store.record(account, [...addition, recoveryKeyEffect(recovery)], clock.now());
   const isKept = async (revoked: PublicKey) => {
-    expect(await store.record(account, [revocationOf(revoked, 2)], clock.now())).toBeUndefined();
+    const effect = revocationOf(revoked, 2, revoked !== recovery);
+    expect(await store.record(account, [effect], clock.now())).toBeUndefined();
     return prismaRevokedKeys(prisma).has(account, revoked.publicKey);
   };
   const areKept = async () => {
@@ -148,6 +149,28 @@ it("few revocations in a day of keys that the signer does not know are kept, and
     clock.now(),
   );
   expect(effect).toEqual(revocationOf(unknown));
+});
+
+it("a recovery key is not revoked as a user key, and adds a revoked key once", async () => {
+  const account = someBinding();
+  const store = prismaEffectStore(prisma, bindings);
+  const [recovery, newKey] = [key(), key()];
+  const { has } = prismaRevokedKeys(prisma);
+  await store.record(account, [recoveryKeyEffect(recovery), revocationOf(recovery), revocationOf(newKey)], clock.now());
+  expect(await has(account, recovery.publicKey)).toBe(false);
+  const change = keyChange({ template: "add-user-key", newKey }, 2n);
+  const add = (isRecoveryKey: boolean, registered: object | undefined) =>
+    store.record(account, effectsOfPaymaster(change, { isRecoveryKey, registered }, clock.now()), clock.now());
+  expect(await add(false, {})).toMatchObject({ kind: "not-revoked" });
+  expect(await add(true, undefined)).toMatchObject({ kind: "not-revoked" });
+  expect(await add(true, {})).toBeUndefined();
+  expect(await prismaAddedKeys(prisma).of(account)).toMatchObject([{ source: "recovery", revoked: false }]);
+  expect(await add(true, {})).toBeUndefined();
+  await store.record(account, [revocationOf(newKey)], clock.now());
+  for (const isRecoveryKey of [true, false])
+    expect(await add(isRecoveryKey, {})).toMatchObject({ kind: "not-revoked" });
+  await store.record(account, [revocationOf(recovery, 256, false)], clock.now());
+  expect(await has(account, recovery.publicKey)).toBe(true);
 });
 
 it("orders racing additions and revocations of one key: none is left waiting, and none follows a revocation", async () => {
@@ -183,32 +206,30 @@ it("of racing recovery keys through two replicas the limit lets so many through;
   expect(await record(key(), 0)).toMatchObject({ kind: "recovery-key" });
 });
 
-it("a revoked recovery key counts until its signature is old", async () => {
-  const account = someBinding();
-  const store = prismaEffectStore(prisma, bindings);
-  const now = clock.now();
-  const before = new Date(now.getTime() - 1000);
-  const [first, second, third] = [key(), key(), key()];
-  expect(await store.record(account, [recoveryKeyEffect(first, 1)], now)).toBeUndefined();
-  const revocation = revocationOf(first);
-  const counted = { ...recoveryKeyEffect(second, 1), countedSince: before } as Effect;
-  expect(await store.record(account, [counted, revocation], now)).toMatchObject({ kind: "recovery-key" });
-  expect(await store.record(account, [revocation], now)).toBeUndefined();
-  expect(await store.record(account, [counted], now)).toMatchObject({ kind: "recovery-key" });
-  expect(await store.record(account, [recoveryKeyEffect(second, 1)], now)).toBeUndefined();
-  expect(await store.record(account, [recoveryKeyEffect(third, 1)], now)).toMatchObject({ kind: "recovery-key" });
-  expect(await prismaRecoveryKeys(prisma).of(account)).toHaveLength(2);
+it("a recovery key counts until its signature is old, revoked or not", async () => {
+  for (const isRevoked of [false, true]) {
+    const account = someBinding();
+    const store = prismaEffectStore(prisma, bindings);
+    const now = clock.now();
+    const [first, second] = [key(), key()];
+    const revocation = isRevoked ? [revocationOf(first, 256, false)] : [];
+    expect(await store.record(account, [recoveryKeyEffect(first, 1), ...revocation], now)).toBeUndefined();
+    const counted = { ...recoveryKeyEffect(second, 1), countedSince: new Date(now.getTime() - 1000) } as Effect;
+    expect(await store.record(account, [counted], now)).toMatchObject({ kind: "recovery-key" });
+    expect(await store.record(account, [{ ...counted, countedSince: now } as Effect], now)).toBeUndefined();
+    expect(await prismaRecoveryKeys(prisma).of(account)).toHaveLength(2);
+  }
 });
 
-it("of racing additions that devices approve the limit lets so many through; a revoked key leaves its place", async () => {
+it("of racing additions that devices approve the limit lets so many through in its time, revoked or not", async () => {
   const account = someBinding();
   const stores = replicas.map((replica) => prismaEffectStore(replica, bindings));
   const add = (added: PublicKey, i: number, source: "device" | "recovery" = "device") => {
     const times = { renewableSince: new Date(0), approverSince: undefined };
-    const recent = { recentLimit: 6, recentSince: new Date(clock.now().getTime() - 1000) };
+    const counted = { limit: 4, countedSince: new Date(clock.now().getTime() - 1000) };
     const addition: Effect = { kind: "key-addition", key: added, source, ...times };
-    const counted: Effect = { kind: "device-approved-key", publicKey: added.publicKey, limit: 4, ...recent };
-    return stores[i % 2]!.record(account, source === "device" ? [counted, addition] : [addition], clock.now());
+    const condition: Effect = { kind: "device-approved-key", publicKey: added.publicKey, ...counted };
+    return stores[i % 2]!.record(account, source === "device" ? [condition, addition] : [addition], clock.now());
   };
   const refused = await Promise.all(Array.from({ length: 12 }, (_, i) => add(key(), i)));
   expect(refused.filter((effect) => effect === undefined)).toHaveLength(4);
@@ -218,18 +239,6 @@ it("of racing additions that devices approve the limit lets so many through; a r
   expect(await add(key(), 1, "recovery")).toBeUndefined();
   expect(await add(key(), 0)).toMatchObject({ kind: "device-approved-key" });
   await stores[0]!.record(account, [revocationOf(known!.key)], clock.now());
-  expect(await add(key(), 1)).toBeUndefined();
-  expect(await add(key(), 0)).toMatchObject({ kind: "device-approved-key" });
-  // Six in a second, however many of them are revoked.
-  const revoke = async () => {
-    const [next] = (await prismaAddedKeys(prisma).of(account)).filter(
-      ({ source, revoked }) => source === "device" && !revoked,
-    );
-    await stores[0]!.record(account, [revocationOf(next!.key)], clock.now());
-  };
-  await revoke();
-  expect(await add(key(), 1)).toBeUndefined();
-  await revoke();
   expect(await add(key(), 1)).toMatchObject({ kind: "device-approved-key" });
   clock.advance(2000);
   expect(await add(key(), 1)).toBeUndefined();
@@ -239,12 +248,12 @@ it("limits count the keys and the revocations of their own account and chain onl
   const account = someBinding();
   const store = prismaEffectStore(prisma, bindings);
   const approved = (added: PublicKey): Effect[] => [
-    { kind: "device-approved-key", publicKey: added.publicKey, limit: 1, recentLimit: 9, recentSince: new Date(0) },
+    { kind: "device-approved-key", publicKey: added.publicKey, limit: 1, countedSince: new Date(0) },
     { kind: "key-addition", key: added, source: "device", renewableSince: new Date(0), approverSince: undefined },
   ];
   for (const effectsOf of [approved, (added: PublicKey) => [recoveryKeyEffect(added, 1)]]) {
     const [first, second] = [key(), key()];
-    const revocation = revocationOf(first);
+    const revocation = revocationOf(first, 256, effectsOf === approved);
     expect(await store.record(account, effectsOf(first), clock.now())).toBeUndefined();
     for (const elsewhere of [{ ...account, chainName: "elsewhere" }, someBinding()])
       expect(await store.record(elsewhere, [...effectsOf(second), revocation], clock.now())).toBeUndefined();
@@ -270,11 +279,11 @@ it("each effect that counts or compares rows waits for the account's lock", asyn
   const store = prismaEffectStore(prisma, bindings);
   const { publicKey } = key();
   const effects: Effect[] = [
-    { kind: "not-revoked", publicKey },
+    { kind: "not-revoked", publicKey, source: "device" },
     recoveryKeyEffect(key()),
     revocationOf({ publicKey }),
     sequenceNumber(1n, uuidv7(clock)),
-    { kind: "device-approved-key", publicKey, limit: 1, recentLimit: 1, recentSince: new Date(0) },
+    { kind: "device-approved-key", publicKey, limit: 1, countedSince: new Date(0) },
   ];
   for (const effect of effects) {
     const account = someBinding();

@@ -1,7 +1,7 @@
 import { lockAccount, queriesIn } from "@countersign/postgres";
 import type { EffectStore } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
-import { type Effect, isWithinLimits } from "../policy/effects.ts";
+import type { Effect } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import type { KnownBindings } from "./known-bindings.ts";
 import {
@@ -52,7 +52,7 @@ export async function useEphemeralToken(
 async function write(tx: Prisma.TransactionClient, account: Binding, effect: Effect, now: Date): Promise<boolean> {
   switch (effect.kind) {
     case "not-revoked":
-      return !(await prismaRevokedKeys(tx).has(account, effect.publicKey));
+      return !(await prismaRevokedKeys(tx).forbidAddition(account, effect.publicKey, effect.source));
     case "recovery-key":
       if ((await countOtherRecoveryKeys(tx, account, effect)) >= effect.limit) return false;
       await prismaRecoveryKeys(tx).record(account, effect.key, now);
@@ -63,8 +63,9 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
     case "sequence-number":
       return recordSequenceNumber(tx, account, effect, now);
     case "device-approved-key":
-      return isWithinLimits(await countOtherDeviceApprovedKeys(tx, account, effect), effect);
+      return (await countOtherDeviceApprovedKeys(tx, account, effect)) < effect.limit;
     case "key-addition":
+      if (effect.source === "recovery") await prismaRevokedKeys(tx).forget(account, effect.key.publicKey);
       return prismaAddedKeys(tx).record(account, effect, now);
     case "ephemeral-use":
       return useEphemeralToken(tx, effect, now);

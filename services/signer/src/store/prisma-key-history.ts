@@ -74,59 +74,63 @@ export const prismaAddedKeys = (
  */
 export const prismaRevokedKeys = (
   prisma: Pick<Prisma.TransactionClient, "addedKey" | "recoveryKey" | "revokedKey">,
-) => ({
-  /** Records nothing where the limit is reached and the key is unknown. */
-  async record(
-    { accountId, chainName }: AccountOnChain,
-    { publicKey, limit, recentSince }: Revocation,
-    signedAt: Date,
-  ): Promise<void> {
-    const keyX = xOf(publicKey);
-    const where = { accountId, chainName };
-    const recent = await prisma.revokedKey.count({ where: { ...where, signedAt: { gt: recentSince } } });
-    const isKnown = async () =>
-      (await prisma.addedKey.count({ where: { ...where, keyX } })) > 0 ||
-      (await prisma.recoveryKey.count({ where: { ...where, publicKey: { startsWith: keyX } } })) > 0 ||
-      (await prisma.revokedKey.count({ where: { ...where, keyX } })) > 0;
-    if (recent >= limit && !(await isKnown())) return;
-    await prisma.revokedKey.createMany({ data: [{ ...where, keyX, signedAt }], skipDuplicates: true });
-  },
-  has: async ({ accountId, chainName }: AccountOnChain, publicKey: string): Promise<boolean> =>
-    (await prisma.revokedKey.count({ where: { accountId, chainName, keyX: xOf(publicKey) } })) > 0,
-});
+) => {
+  const has = async (key: { accountId: string; chainName: string; keyX: string }): Promise<boolean> =>
+    (await prisma.revokedKey.count({ where: key })) > 0;
+  const idOf = ({ accountId, chainName }: AccountOnChain, publicKey: string) => ({
+    ...{ accountId, chainName, keyX: xOf(publicKey) },
+  });
+  return {
+    /** Records nothing where the limit is reached and the key is unknown, or where it has the other role. */
+    async record(
+      { accountId, chainName }: AccountOnChain,
+      { publicKey, isOfUserKey, limit, recentSince }: Revocation,
+      signedAt: Date,
+    ): Promise<void> {
+      const keyX = xOf(publicKey);
+      const where = { accountId, chainName };
+      const recent = await prisma.revokedKey.count({ where: { ...where, signedAt: { gt: recentSince } } });
+      const isRecoveryKey =
+        (await prisma.recoveryKey.count({ where: { ...where, publicKey: { startsWith: keyX } } })) > 0;
+      if (isRecoveryKey && isOfUserKey) return;
+      const isKnown = async () =>
+        isRecoveryKey || (await prisma.addedKey.count({ where: { ...where, keyX } })) > 0 || has({ ...where, keyX });
+      if (recent >= limit && !(await isKnown())) return;
+      await prisma.revokedKey.createMany({ data: [{ ...where, keyX, signedAt }], skipDuplicates: true });
+    },
+    has: (account: AccountOnChain, publicKey: string) => has(idOf(account, publicKey)),
+    async forbidAddition(account: AccountOnChain, publicKey: string, source: KeyAddition["source"]): Promise<boolean> {
+      const key = idOf(account, publicKey);
+      if (!(await has(key))) return false;
+      return source === "device" || (await prisma.addedKey.count({ where: { ...key, source: { not: "device" } } })) > 0;
+    },
+    forget: async (account: AccountOnChain, publicKey: string): Promise<void> =>
+      void (await prisma.revokedKey.deleteMany({ where: idOf(account, publicKey) })),
+  };
+};
 
-/**
- * Counts the account's other user keys that a device approved: those whose revocation was not signed, and the
- * recent ones.
- */
-export async function countOtherDeviceApprovedKeys(
-  tx: Pick<Prisma.TransactionClient, "$queryRaw">,
+/** Counts the account's other user keys that a device approved after `countedSince`. */
+export const countOtherDeviceApprovedKeys = (
+  tx: Pick<Prisma.TransactionClient, "addedKey">,
   { accountId, chainName }: AccountOnChain,
-  { publicKey, recentSince }: DeviceApprovedKey,
-): Promise<{ unrevoked: number; recent: number }> {
-  const [row] = await tx.$queryRaw<[{ unrevoked: number; recent: number }]>`
-    SELECT count(*) FILTER (WHERE r.key_x IS NULL)::int AS unrevoked,
-      count(*) FILTER (WHERE k.first_signed_at > ${recentSince})::int AS recent
-    FROM added_key k LEFT JOIN revoked_key r USING (account_id, chain_name, key_x)
-    WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName}
-      AND k.source = 'device' AND k.key_x <> ${xOf(publicKey)}`;
-  return row;
-}
+  { publicKey, countedSince }: DeviceApprovedKey,
+): Promise<number> =>
+  tx.addedKey.count({
+    where: {
+      ...{ accountId, chainName, source: "device", keyX: { not: xOf(publicKey) } },
+      firstSignedAt: { gt: countedSince },
+    },
+  });
 
-/** Counts the account's other recovery keys that are not revoked, or were signed for after `countedSince`. */
-export async function countOtherRecoveryKeys(
-  tx: Pick<Prisma.TransactionClient, "$queryRaw">,
+/** Counts the account's other recovery keys that were signed for after `countedSince`. */
+export const countOtherRecoveryKeys = (
+  tx: Pick<Prisma.TransactionClient, "recoveryKey">,
   { accountId, chainName }: AccountOnChain,
   { key, countedSince }: RecoveryKeySlot,
-): Promise<number> {
-  const [row] = await tx.$queryRaw<[{ count: number }]>`
-    SELECT count(*)::int AS count
-    FROM recovery_key k LEFT JOIN revoked_key r
-      ON r.account_id = k.account_id AND r.chain_name = k.chain_name AND r.key_x = left(k.public_key, 64)
-    WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName}
-      AND k.public_key <> ${key.publicKey} AND (r.key_x IS NULL OR k.signed_at > ${countedSince})`;
-  return row.count;
-}
+): Promise<number> =>
+  tx.recoveryKey.count({
+    where: { accountId, chainName, publicKey: { not: key.publicKey }, signedAt: { gt: countedSince } },
+  });
 
 /** Keeps recovery keys in Postgres. */
 export const prismaRecoveryKeys = (prisma: Pick<Prisma.TransactionClient, "recoveryKey">) => ({

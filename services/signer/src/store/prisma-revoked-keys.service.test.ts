@@ -9,7 +9,11 @@ it("a key that one replica recorded is known to the others, by account, chain an
   const account = { accountId: uuidv7(clock), chainName: "flow-emulator" };
   const [{ publicKey: gone }, { publicKey: kept }] = [generateKeyPair().publicKey, generateKeyPair().publicKey];
   for (const store of [one, one, other])
-    await store.record(account, { publicKey: gone, limit: 1, recentSince: new Date(0) }, clock.now());
+    await store.record(
+      account,
+      { publicKey: gone, isOfUserKey: true, limit: 1, recentSince: new Date(0) },
+      clock.now(),
+    );
   for (const store of [one, other]) {
     expect(await store.has(account, gone)).toBe(true);
     expect(await store.has(account, gone.slice(0, 64) + kept.slice(64))).toBe(true);

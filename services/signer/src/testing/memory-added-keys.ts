@@ -9,7 +9,7 @@ export const findAdded = (keys: readonly AddedKey[], publicKey: string): AddedKe
   keys.find(({ key }) => sameHolder(key.publicKey, publicKey));
 
 /** User keys of one account in memory. */
-export function memoryAddedKeys(revokedKeys: RevokedKeys) {
+export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">) {
   let rows: AddedKey[] = [];
   const of = (account: AccountOnChain): Promise<AddedKey[]> =>
     Promise.all(rows.map(async (row) => ({ ...row, revoked: await revokedKeys.has(account, row.key.publicKey) })));
@@ -38,12 +38,11 @@ export function memoryAddedKeys(revokedKeys: RevokedKeys) {
       rows = rows.map((row) => (row === known ? changed : row));
       return true;
     },
-    async countOthersOfDevices(account: AccountOnChain, { publicKey, recentSince }: DeviceApprovedKey) {
-      const others = rows.filter(({ key, source }) => source === "device" && !sameHolder(key.publicKey, publicKey));
-      const revoked = await Promise.all(others.map(({ key }) => revokedKeys.has(account, key.publicKey)));
-      const recent = others.filter(({ firstSignedAt }) => firstSignedAt > recentSince).length;
-      return { unrevoked: revoked.filter((isRevoked) => !isRevoked).length, recent };
-    },
+    countOthersOfDevices: ({ publicKey, countedSince }: DeviceApprovedKey) =>
+      rows.filter(
+        ({ key, source, firstSignedAt }) =>
+          source === "device" && firstSignedAt > countedSince && !sameHolder(key.publicKey, publicKey),
+      ).length,
     of,
     find: async (account: AccountOnChain, publicKey: string) => findAdded(await of(account), publicKey),
   };

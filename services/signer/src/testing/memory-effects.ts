@@ -1,31 +1,25 @@
 import type { PublicKey } from "@countersign/keys";
-import type { EffectStore, RevokedKeys } from "../domain/ports.ts";
+import type { EffectStore, RecoveryKeys, RevokedKeys } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
-import {
-  type DeviceApprovedKey,
-  type Effect,
-  isWithinLimits,
-  type KeyAddition,
-  type RecoveryKeySlot,
-  type SequenceNumberUse,
-} from "../policy/effects.ts";
+import type { DeviceApprovedKey, Effect, KeyAddition, RecoveryKeySlot, SequenceNumberUse } from "../policy/effects.ts";
+import { sameHolder } from "../policy/template.ts";
 
 type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;
 
 /** Where the effects of each kind go. */
 export interface MemoryStores {
-  readonly recoveryKeys: {
+  readonly recoveryKeys: RecoveryKeys & {
     record(account: Binding, key: PublicKey, now: Date): Promise<void>;
-    countOthers(account: Binding, slot: RecoveryKeySlot, revokedKeys: Pick<RevokedKeys, "has">): Promise<number>;
+    countOthers(slot: RecoveryKeySlot): number;
   };
-  readonly revokedKeys: Pick<RevokedKeys, "has"> & { record(account: Binding, publicKey: string): Promise<void> };
+  readonly revokedKeys: RevokedKeys & {
+    record(account: Binding, publicKey: string): Promise<void>;
+    forget(account: Binding, publicKey: string): Promise<void>;
+  };
   readonly signedTemplates: { record(account: Binding, use: SequenceNumberUse, now: Date): Promise<boolean> };
   readonly addedKeys: {
     record(account: Binding, addition: KeyAddition, now: Date): Promise<boolean>;
-    countOthersOfDevices(
-      account: Binding,
-      key: DeviceApprovedKey,
-    ): Promise<{ readonly unrevoked: number; readonly recent: number }>;
+    countOthersOfDevices(key: DeviceApprovedKey): number;
   };
   readonly ephemeralUses: { use(use: EphemeralUse): Promise<boolean> };
   readonly rotations: { begin(version: number): void };
@@ -36,19 +30,23 @@ export function memoryEffects(stores: MemoryStores): EffectStore {
   const write = async (account: Binding, effect: Effect, now: Date): Promise<boolean> => {
     switch (effect.kind) {
       case "not-revoked":
-        return !(await stores.revokedKeys.has(account, effect.publicKey));
+        return !(await stores.revokedKeys.forbidAddition(account, effect.publicKey, effect.source));
       case "recovery-key":
-        if ((await stores.recoveryKeys.countOthers(account, effect, stores.revokedKeys)) >= effect.limit) return false;
+        if (stores.recoveryKeys.countOthers(effect) >= effect.limit) return false;
         await stores.recoveryKeys.record(account, effect.key, now);
         return true;
-      case "revocation":
-        await stores.revokedKeys.record(account, effect.publicKey);
+      case "revocation": {
+        const recoveryKeys = await stores.recoveryKeys.of(account);
+        const isRecoveryKey = recoveryKeys.some(({ publicKey }) => sameHolder(publicKey, effect.publicKey));
+        if (!isRecoveryKey || !effect.isOfUserKey) await stores.revokedKeys.record(account, effect.publicKey);
         return true;
+      }
       case "sequence-number":
         return stores.signedTemplates.record(account, effect, now);
       case "device-approved-key":
-        return isWithinLimits(await stores.addedKeys.countOthersOfDevices(account, effect), effect);
+        return stores.addedKeys.countOthersOfDevices(effect) < effect.limit;
       case "key-addition":
+        if (effect.source === "recovery") await stores.revokedKeys.forget(account, effect.key.publicKey);
         return stores.addedKeys.record(account, effect, now);
       case "ephemeral-use":
         return stores.ephemeralUses.use(effect);

@@ -1,13 +1,19 @@
-import type { AccountOnChain } from "../domain/ports.ts";
+import type { AccountOnChain, AddedKeys, RevokedKeys } from "../domain/ports.ts";
 
-/** Revoked keys in memory. */
-export function memoryRevokedKeys() {
+/** Revoked keys in memory. `added`: the user keys of the same accounts. */
+export function memoryRevokedKeys(added: () => Pick<AddedKeys, "find">) {
   const keys = new Set<string>();
   const idOf = ({ accountId, chainName }: AccountOnChain, publicKey: string) =>
     `${accountId}/${chainName}/${publicKey.slice(0, 64)}`;
+  const has = async (account: AccountOnChain, publicKey: string) => keys.has(idOf(account, publicKey));
   return {
     clear: () => keys.clear(),
     record: async (account: AccountOnChain, publicKey: string) => void keys.add(idOf(account, publicKey)),
-    has: async (account: AccountOnChain, publicKey: string) => keys.has(idOf(account, publicKey)),
+    has,
+    forbidAddition: async (...[account, publicKey, source]: Parameters<RevokedKeys["forbidAddition"]>) => {
+      const isOnAccount = async () => ((await added().find(account, publicKey))?.source ?? "device") !== "device";
+      return (await has(account, publicKey)) && (source === "device" || (await isOnAccount()));
+    },
+    forget: async (account: AccountOnChain, publicKey: string) => void keys.delete(idOf(account, publicKey)),
   };
 }

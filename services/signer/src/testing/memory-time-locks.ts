@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import type { AccountOnChain, RevokedKeys, TimeLockStore } from "../domain/ports.ts";
+import type { AccountOnChain, TimeLockStore } from "../domain/ports.ts";
 import type { RecoveryKeySlot } from "../policy/effects.ts";
 import { isInEffect, succeeding, type TimeLock } from "../policy/time-lock.ts";
 
@@ -42,13 +42,9 @@ export function memoryRecoveryKeys() {
       if (!rows.has(key.publicKey)) rows.set(key.publicKey, { key, signedAt });
     },
     of: async (_: AccountOnChain): Promise<PublicKey[]> => [...rows.values()].map(({ key }) => key),
-    async countOthers(account: AccountOnChain, slot: RecoveryKeySlot, revokedKeys: Pick<RevokedKeys, "has">) {
-      let count = 0;
-      for (const { key, signedAt } of rows.values()) {
-        if (key.publicKey === slot.key.publicKey) continue;
-        if (signedAt > slot.countedSince || !(await revokedKeys.has(account, key.publicKey))) count += 1;
-      }
-      return count;
-    },
+    countOthers: (slot: RecoveryKeySlot) =>
+      [...rows.values()].filter(
+        ({ key, signedAt }) => key.publicKey !== slot.key.publicKey && signedAt > slot.countedSince,
+      ).length,
   };
 }

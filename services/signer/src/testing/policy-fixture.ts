@@ -147,7 +147,7 @@ export const TIME_LOCK_POLICY = {
 };
 export const timeLocks = memoryTimeLocks();
 export const recoveryKeys = memoryRecoveryKeys();
-export const revokedKeys = memoryRevokedKeys();
+export const revokedKeys: ReturnType<typeof memoryRevokedKeys> = memoryRevokedKeys(() => addedKeys);
 export const addedKeys = memoryAddedKeys(revokedKeys);
 export const signedTemplates = memorySignedTemplates();
 export const signedCreations = memorySignedCreations(addedKeys);
