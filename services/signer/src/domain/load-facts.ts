@@ -7,9 +7,9 @@ import { endOfFreeze } from "../policy/effects.ts";
 import type { HistoryFacts } from "../policy/history-rules.ts";
 import { deviceSignatures } from "../policy/paymaster-rules.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { RequestFacts, ServiceKeys } from "../policy/request-facts.ts";
+import type { RequestFacts, ServiceKeys, TemplateFacts } from "../policy/request-facts.ts";
 import { hasSigned } from "../policy/signatures.ts";
-import { readTemplate, revokesAnotherKey, sameHolder, type Template } from "../policy/template.ts";
+import { readTemplate, revokesAnotherKey, sameHolder } from "../policy/template.ts";
 import type { TimeLockPolicy } from "../policy/time-lock.ts";
 import { ageOfKey } from "../policy/user-keys.ts";
 import type { UserMessageFacts } from "../policy/user-message-rules.ts";
@@ -116,7 +116,7 @@ async function loadServiceKeys(vault: Vault, account: Binding, chain: ChainPolic
 export async function loadHistory(
   sources: FactSources,
   { message, token, account, chain }: RequestFacts,
-  template: Template,
+  template: TemplateFacts,
 ): Promise<HistoryFacts> {
   const { addedKeys, recoveryKeys, revokedKeys, timeLockPolicy, clock } = sources;
   const now = clock.now();

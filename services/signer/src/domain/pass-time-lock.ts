@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { AppError } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import { type HistoryFacts, timeLockOfTemplate } from "../policy/history-rules.ts";
+import type { ServiceKeys } from "../policy/request-facts.ts";
 import type { TimeLock } from "../policy/time-lock.ts";
 import type { TimeLockStore } from "./ports.ts";
 
@@ -11,9 +12,13 @@ export interface TimeLocking {
   readonly newId: () => string;
 }
 
-const requestHashOf = ({ script, arguments: values }: Pick<DecodedMessage, "script" | "arguments">): string =>
+/** A rotation leaves the request the same: the account's first server key is in place of the present one. */
+const requestHashOf = (
+  { script, arguments: values }: Pick<DecodedMessage, "script" | "arguments">,
+  { serverKey, retiredServerKeys: [first = serverKey] }: ServiceKeys,
+): string =>
   createHash("sha256")
-    .update(JSON.stringify([script, ...values]))
+    .update(JSON.stringify([script, ...values]).replaceAll(serverKey.publicKey, first.publicKey))
     .digest("hex");
 
 /**
@@ -31,7 +36,7 @@ export async function passTimeLock({ timeLocks, newId }: TimeLocking, facts: His
     accountId: account.accountId,
     chainName: account.chainName,
     operation: template.name,
-    requestHash: requestHashOf(message),
+    requestHash: requestHashOf(message, template.serviceKeys),
     startedAt: now,
     availableAt,
     lapsesAt: new Date(availableAt.getTime() + timeLockPolicy.goodForMs),

@@ -2,6 +2,7 @@ import type { VerifiedToken } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import type { Binding } from "./account.ts";
 import { refusal } from "./refusal.ts";
+import type { TemplateFacts } from "./request-facts.ts";
 import type { Rule } from "./rule.ts";
 import { addedUserKey, sameHolder, type Template } from "./template.ts";
 import { staleLogin, type TimeLockPolicy, timeLockOf } from "./time-lock.ts";
@@ -11,7 +12,7 @@ export interface HistoryFacts {
   readonly message: DecodedMessage;
   readonly token: VerifiedToken;
   readonly account: Binding;
-  readonly template: Template;
+  readonly template: TemplateFacts;
   readonly now: Date;
   readonly timeLockPolicy: TimeLockPolicy;
   /**

@@ -27,10 +27,12 @@ import {
   server,
   signing as signingOfVersion1,
   state,
+  TIME_LOCK_POLICY,
   token,
   tx,
   vaultOfThreeVersions,
 } from "../testing/policy-fixture.ts";
+import { refusalOf } from "../testing/template-fixture.ts";
 
 const vault = vaultOfThreeVersions();
 let wanted = 2;
@@ -267,6 +269,20 @@ describe("around a rotation", () => {
     const newKey = generateKeyPair().publicKey;
     const named = changing({ template: "add-recovery-key", serverKey: (await keyOf(1)).publicKey, newKey }, 2);
     expect(await refusal(transaction(asked(payloadMessage(named), "gateway")))).toBe("MessageRenewed");
+  });
+
+  it("a time lock goes on: its request names another server key, and is the same", async () => {
+    const newKey = generateKeyPair().publicKey;
+    const waiting = async (version: number, keyId: number) => {
+      const { publicKey: serverKey } = await keyOf(version);
+      const bytes = payloadMessage(changing({ template: "add-recovery-key", serverKey, newKey }, keyId));
+      const request = asked(bytes, "gateway");
+      return refusalOf(transaction({ ...request, token: { ...request.token, authTime: clock.now() } }));
+    };
+    expect(await waiting(1, 0)).toBe("TimeLockRequired");
+    clock.advance(TIME_LOCK_POLICY.recoveryKeyMs);
+    rotated();
+    expect(await waiting(2, 2)).toBe("signed");
   });
 
   it("the server key proposes nothing but templates, whichever it is", async () => {
