@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import { CountersignClient } from "./countersign-client.ts";
 import { withFreshLogin } from "./fresh-login.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
+import type { Credentials } from "./resources.ts";
+import { accessTokenOf } from "./testing/fake-auth.ts";
 import { type Answer, fakeServer } from "./testing/fake-server.ts";
 
 const deviceKey = generateDeviceKey();
-const credentials = { accessToken: "old", refreshToken: "r" };
+const stored = { accessToken: "old", refreshToken: "r" };
 const fresh = { accessToken: "fresh", refreshToken: "r-2" };
 const chainName = "flow-emulator";
 const tooOld: Answer = [403, { error: "LoginTooOld" }];
@@ -14,7 +16,7 @@ const signIn: Answer[] = [
   [200, { account: {}, transaction: {}, credentials: fresh }],
 ];
 
-function setUp(...answers: Answer[]) {
+function setUp(credentials: Credentials, ...answers: Answer[]) {
   const { seen, fetch } = fakeServer(...answers);
   const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey, fetch, credentials });
   const logins: object[] = [];
@@ -28,21 +30,29 @@ function setUp(...answers: Answer[]) {
 
 describe("withFreshLogin", () => {
   it("has the person log in with max_age, signs in, and does the work again", async () => {
-    const { seen, logins, change } = setUp(tooOld, ...signIn, [200, { signature: { keyId: 7 } }]);
+    const { seen, logins, change } = setUp(stored, tooOld, ...signIn, [200, { signature: { keyId: 7 } }]);
     expect(await change()).toEqual({ keyId: 7 });
     expect(logins).toEqual([{ maxAge: 300, nonce: expect.stringMatching(/^[\w-]{43}$/) }]);
     expect(seen[1]!.body).toMatchObject({ request: { token: "id-token", chainName } });
     expect(seen[3]!.headers.get("authorization")).toBe("Bearer fresh");
   });
 
+  it("does nothing in the name of another person, who logs in", async () => {
+    const of = (sub: string) => ({ accessToken: accessTokenOf({ sub }), refreshToken: sub });
+    const other: Answer[] = [signIn[0]!, [200, { account: {}, transaction: {}, credentials: of("grace") }]];
+    const { seen, change } = setUp(of("ada"), tooOld, ...other, [200, { signature: { keyId: 7 } }]);
+    await expect(change()).rejects.toMatchObject({ error: "LoginTooOld" });
+    expect(seen).toHaveLength(3);
+  });
+
   it("asks for no login where none is needed, and for one at most", async () => {
-    const granted = setUp([200, { signature: {} }]);
+    const granted = setUp(stored, [200, { signature: {} }]);
     await granted.change();
     expect(granted.logins).toEqual([]);
-    const refused = setUp([403, { error: "TimeLockRequired" }]);
+    const refused = setUp(stored, [403, { error: "TimeLockRequired" }]);
     await expect(refused.change()).rejects.toMatchObject({ error: "TimeLockRequired" });
     expect(refused.logins).toEqual([]);
-    const stubborn = setUp(tooOld, ...signIn, tooOld);
+    const stubborn = setUp(stored, tooOld, ...signIn, tooOld);
     await expect(stubborn.change()).rejects.toMatchObject({ error: "LoginTooOld" });
     expect(stubborn.logins).toHaveLength(1);
   });

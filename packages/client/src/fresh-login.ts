@@ -23,9 +23,9 @@ export interface FreshLoginOptions {
 
 /**
  * Does `work`; where the server answers LoginTooOld, has the person log in, signs in with that login, and
- * does it once more. For key changes, whose refusal leaves nothing done. A page that leaves for its
- * provider's login cannot wait for a promise: it catches LoginTooOld itself, and repeats the work when it is
- * back and signed in.
+ * does it once more; not where that login is of another person with an account here. For key changes, whose
+ * refusal leaves nothing done. A page that leaves for its provider's login cannot wait for a promise: it
+ * catches LoginTooOld itself, and repeats the work when it is back and signed in.
  * @example
  * await withFreshLogin(client, { chainName, logIn: openLogin }, () =>
  *   sendKeyChange(client, { network, change: { template: "add-recovery-key", newKey } }),
@@ -36,12 +36,15 @@ export async function withFreshLogin<Result>(
   { chainName, logIn }: FreshLoginOptions,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  const { accountId } = client.session;
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof ProblemError) || error.error !== "LoginTooOld") throw error;
+    const login = await logIn({ maxAge: FRESH_LOGIN_MAX_AGE_SECONDS, nonce: client.loginNonce });
+    await client.signIn({ login, chainName });
+    // A change that one person asked for is never made in another's name.
+    if (accountId !== undefined && client.session.accountId !== accountId) throw error;
   }
-  const login = await logIn({ maxAge: FRESH_LOGIN_MAX_AGE_SECONDS, nonce: client.loginNonce });
-  await client.signIn({ login, chainName });
   return work();
 }

@@ -19,7 +19,7 @@ import {
 import type { CountersignClient } from "./countersign-client.ts";
 import { describeTransaction, type TransactionDescription } from "./describe-transaction.ts";
 import { unlessAborted } from "./locks.ts";
-import { ProblemError } from "./problem-error.ts";
+import { ProblemError, SessionEndedError } from "./problem-error.ts";
 import { signTransaction } from "./sign-transaction.ts";
 import { sleep } from "./sleep.ts";
 import { type Attempt, submitTransaction } from "./submit-transaction.ts";
@@ -58,9 +58,9 @@ export interface SendTransactionOptions {
   /**
    * Called with the transaction's id once it is signed and before it is submitted. With the id
    * `waitForTransaction` learns from the chain what became of it, also after an abort or a crash. Where it
-   * returns a promise, nothing is submitted before that is fulfilled, nor if it is rejected. Called again,
-   * with another id, when the transaction is built again. Do not wait in it for another transaction of the
-   * account, which waits for this one.
+   * returns a promise, nothing is submitted before that is fulfilled, nor if it is rejected. Called again
+   * when the transaction is built again: keep that id in the place of the first, which never runs. Do not
+   * wait in it for another transaction of the account, which waits for this one.
    */
   onSubmitted?: (id: string) => void | Promise<void>;
   /** Ends the call, also while it waits for its turn; default: 60 s after its turn came. */
@@ -75,6 +75,8 @@ export type SendTemplateOptions = Pick<
   "network" | "address" | "confirm" | "onStatus" | "onSubmitted" | "signal" | "accessApi"
 >;
 
+const LEFT = { error: "SessionEnded", detail: "the person who sent the transaction has signed out" };
+
 /** The service moves to an account's new server key that long after the chain. */
 const ROTATED_AGAIN_MS = 500;
 
@@ -87,14 +89,20 @@ const ROTATED_AGAIN_MS = 500;
  * It is built and signed again only when it is certain that the first one has not run and never will: once
  * when somebody else had used its sequence number (another device, through the server key; another page), and
  * when a rotation of the server key overtook it.
- * Errors: ProblemError where the server refuses to sign, TransactionFailedError where the chain refuses.
+ * Errors: ProblemError where the server refuses to sign, TransactionFailedError where the chain refuses,
+ * SessionEndedError where the person signed out, or another one in, before its turn.
  * @example
  * const { id } = await sendTransaction(client, { network, cadence, args, onStatus: console.log });
  */
 export function sendTransaction(client: CountersignClient, options: SendTransactionOptions): Promise<SentTransaction> {
   const { network, signal } = options;
-  const address = async () => options.address ?? (await cadenceAddress(client, network.chainName));
-  const find = async () => `0x${plainAddress(await address())}`;
+  const { accountId } = client.session;
+  const find = async () => {
+    const address = options.address ?? (await cadenceAddress(client, network.chainName));
+    // It waited for its turn: what one person asked for is never done in another's name.
+    if (accountId !== undefined && client.session.accountId !== accountId) throw new SessionEndedError(401, LEFT, null);
+    return `0x${plainAddress(address)}`;
+  };
   return inTurn(client, { chainName: network.chainName, address: find, signal }, (turn) =>
     withTimeLimit(signal, (limit) =>
       sendUntilRun(

@@ -1,7 +1,10 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { transactionId } from "@countersign/flow";
 import { describe, expect, it, vi } from "vitest";
+import type { CredentialStore } from "./credential-store.ts";
+import type { Credentials } from "./resources.ts";
 import { sendTransaction } from "./send-transaction.ts";
+import { accessTokenOf } from "./testing/fake-auth.ts";
 import { errorOf, network, setUp, until } from "./testing/send-on-fake-chain.ts";
 import { TransactionFailedError, waitForTransaction } from "./wait-for-transaction.ts";
 
@@ -105,6 +108,36 @@ describe("transactions that are sent at once", () => {
     await Promise.all([first, third]);
     expect(signatures()).toBe(4);
   });
+
+  it.each(["grace", undefined])(
+    "are not sent in the name of another person, who has the session by then: %s",
+    async (next) => {
+      const of = (sub: string) => ({ accessToken: accessTokenOf({ sub }), refreshToken: sub });
+      let kept: Credentials | undefined = of("ada");
+      let changed = () => {};
+      const store: CredentialStore = {
+        name: "",
+        load: () => kept,
+        save: () => {},
+        subscribe: (listener) => {
+          changed = listener;
+          return () => {};
+        },
+      };
+      const { chain, send } = setUp({}, { store });
+      chain.paused = true;
+      const first = send();
+      const second = errorOf(send());
+      await until(() => chain.submitted.length === 1);
+      kept = next === undefined ? undefined : of(next);
+      changed();
+      chain.paused = false;
+      chain.run();
+      await first;
+      expect(await second).toMatchObject({ error: "SessionEnded" });
+      expect(chain.submitted).toHaveLength(1);
+    },
+  );
 
   it("do not wait for ever for one of which the chain says nothing", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

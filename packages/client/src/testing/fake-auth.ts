@@ -8,6 +8,10 @@ export const baseUrl = "http://gateway.test";
 export const login = { method: "id_token_channel", token: "id-token" } as const;
 export const REPEAT_MS = 30_000;
 
+/** Returns an access token with these claims; nobody has signed it. */
+export const accessTokenOf = (claims: object): string =>
+  `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.e30`;
+
 /** A storage that tabs share, and that notifies the other tabs of a change, as a browser's does. */
 export function sharedStorage() {
   const values = new Map<string, string>();

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { AccessApi, FlowTransaction } from "@countersign/flow";
-import { CountersignClient } from "../countersign-client.ts";
+import { type ClientOptions, CountersignClient } from "../countersign-client.ts";
 import { generateDeviceKey } from "../node/device-key.ts";
 import { type SendTransactionOptions, sendTransaction } from "../send-transaction.ts";
 import { FakeChain } from "./fake-chain.ts";
@@ -11,7 +11,7 @@ export const network = { chainName: "flow-emulator", accessNode: "http://node.te
 export const deviceKey = generateDeviceKey();
 
 /** Returns a client that sends on a fake chain of its own, with what it signed and submitted. */
-export function setUp(change: Partial<AccessApi> = {}) {
+export function setUp(change: Partial<AccessApi> = {}, options: Partial<ClientOptions> = {}) {
   const chain = new FakeChain([
     { weight: 999, hashAlgorithm: "SHA3_256" },
     { publicKey: deviceKey.publicKey, sequenceNumber: 7n },
@@ -28,7 +28,7 @@ export function setUp(change: Partial<AccessApi> = {}) {
     const addr = pathname.endsWith("paymaster") ? paymaster : account;
     return Response.json({ signature: { addr: `0x${addr}`, keyId: 0, signature: "0a".repeat(64) } });
   };
-  const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey, fetch });
+  const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey, fetch, ...options });
   const accessApi = chain.access(change);
   const submitted: string[] = [];
   const send = (options: Partial<SendTransactionOptions> = {}) =>
