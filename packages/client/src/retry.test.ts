@@ -36,6 +36,10 @@ describe("a request whose answer was lost", () => {
     expect(await sent(call, lost, lost, lost, [200, {}])).toEqual({ count: 3, error: lost });
   });
 
+  it.each([502, 503, 504, 520, 522, 524])("is sent again after %i, of the service or a proxy", async (status) => {
+    expect(await sent((client) => client.devices(), [status], [200, { devices: [] }])).toEqual({ count: 2 });
+  });
+
   it("is sent again where fetch has errors of its own, as Expo's", async () => {
     const expos = new Error("fetch failed: Unable to resolve host");
     expect(await sent((client) => client.devices(), expos, [200, { devices: [] }])).toEqual({ count: 2 });
@@ -60,6 +64,7 @@ describe("a request whose answer was lost", () => {
     [409, "LastDevice"],
     [429, "RateLimited"],
     [500, "Internal"],
+    [501, "NotImplemented"],
   ])("is not sent again after %i", async (status, error) => {
     const { count } = await sent((client) => client.removeDevice("ab"), [status, { error }], [204]);
     expect(count).toBe(1);

@@ -3,7 +3,7 @@ import { ProblemError } from "./problem-error.ts";
 
 /**
  * When the client sends a request again by itself: only where its answer was lost (no network, no answer in
- * time, 502, 503 or 504), and where doing it twice is the same as doing it once.
+ * time, 502 or above), and where doing it twice is the same as doing it once.
  *
  * - `repeat`: up to three times. Reading, and changes that are the same when made twice.
  * - `remove`: the same; where a repetition finds nothing any more, the first one has done it.
@@ -71,9 +71,9 @@ const FIRST_WAIT_MS = 250;
 /** No try begins later than this after the first: the person waits, and a refresh token must not get old. */
 const LAST_TRY_MS = 20_000;
 
-/** Returns whether nothing is known of what became of a request. */
+/** Returns whether nothing is known of what became of a request. Proxies have their own statuses, as 522. */
 export function isAnswerLost(error: unknown): boolean {
-  if (error instanceof ProblemError) return error.status === 502 || error.status === 503 || error.status === 504;
+  if (error instanceof ProblemError) return error.status >= 502;
   if (error instanceof AccessApiError) return error.status === 0 || error.status === 429 || error.status >= 500;
   // fetch rejects with TypeError where there is no connection.
   return error instanceof TypeError || error instanceof DeadlineError;

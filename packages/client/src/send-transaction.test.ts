@@ -89,6 +89,18 @@ describe("sendTransaction", () => {
     },
   );
 
+  it("goes on where a node refuses the bytes that another one may have: their answer was lost", async () => {
+    const { client, options, submitted } = setUp();
+    const failures = [new AccessApiError("no answer", 0), new AccessApiError("refused", 400)];
+    const submit: AccessApi["submit"] = async (transaction) => {
+      const failure = failures.shift();
+      if (failure) throw failure;
+      return options.accessApi.submit(transaction);
+    };
+    const { id } = await sendTransaction(client, { ...options, accessApi: { ...options.accessApi, submit } });
+    expect([id, submitted.length]).toEqual(["ef".repeat(32), 1]);
+  });
+
   it("submits once what the node refuses, and no more when the signal aborts", async () => {
     const refused = setUp({ refusedWith: 400 });
     await expect(sendTransaction(refused.client, refused.options)).rejects.toMatchObject({ status: 400 });

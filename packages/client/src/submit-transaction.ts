@@ -92,12 +92,15 @@ async function submitAndWait(
  * run twice. With 500 nodes refuse.
  */
 async function submit(access: AccessApi, transaction: FlowTransaction, signal: AbortSignal): Promise<string> {
+  let isLost = false;
   for (;;) {
     try {
       return await access.submit(transaction, signal);
     } catch (error) {
-      const isLost = error instanceof AccessApiError && error.status !== 500 && isAnswerLost(error);
-      if (!isLost || signal.aborted) throw error;
+      if (!(error instanceof AccessApiError) || signal.aborted) throw error;
+      // Once an answer was lost, a refusal, perhaps of another node, does not say what became of the first.
+      isLost ||= error.status !== 500 && isAnswerLost(error);
+      if (!isLost) throw error;
     }
     await sleep(SUBMIT_AGAIN_MS, signal);
   }

@@ -81,7 +81,7 @@ export interface AccessApi {
   executeScript(script: string, args: readonly string[], signal?: AbortSignal): Promise<unknown>;
   /**
    * Submits; a transaction that the node has already is no error. Answers its id. Errors: AccessApiError;
-   * with status 0, 429, 502, 503 or 504 the node may have it.
+   * with status 0, 429, and 502 or above the node may have it.
    * @example const id = await access.submit(transaction);
    */
   submit(transaction: FlowTransaction, signal?: AbortSignal): Promise<string>;
