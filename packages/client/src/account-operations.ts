@@ -35,8 +35,9 @@ export abstract class AccountOperations extends SigningOperations {
     method: ApiRequest["method"],
     path: string,
     body?: object,
+    shows?: "frozen" | "unfrozen",
   ): Promise<Answer> {
-    return this.#session.send<Answer>({ operation, method, path, body });
+    return this.#session.send<Answer>({ operation, method, path, body }, shows);
   }
 
   /**
@@ -104,9 +105,8 @@ export abstract class AccountOperations extends SigningOperations {
    * to lift it.
    * @example await client.freeze();
    */
-  async freeze(): Promise<void> {
-    await this.#send("freeze", "POST", "/account/v1/freeze");
-    this.#session.note("frozen");
+  freeze(): Promise<void> {
+    return this.#send("freeze", "POST", "/account/v1/freeze", undefined, "frozen");
   }
 
   /**
@@ -118,9 +118,8 @@ export abstract class AccountOperations extends SigningOperations {
    *   show(`Possible from ${error.availableAt} on`);
    * });
    */
-  async unfreeze(): Promise<void> {
-    await this.#send("unfreeze", "POST", "/account/v1/unfreeze");
-    this.#session.note("unfrozen");
+  unfreeze(): Promise<void> {
+    return this.#send("unfreeze", "POST", "/account/v1/unfreeze", undefined, "unfrozen");
   }
 
   /**

@@ -114,11 +114,13 @@ describe("CountersignClient", () => {
   });
 
   it("calls an answer of another program a ProblemError, which says so", async () => {
-    for (const [status, message] of [
-      [200, "200 Unknown: no answer of the service"],
-      [404, "404 Unknown: no answer of the service"],
+    for (const [status, body] of [
+      [200, "<html>"],
+      [200, "null"],
+      [404, "<html>"],
     ] as const) {
-      const fetch = async () => new Response("<html>", { status });
+      const message = `${status} Unknown: no answer of the service`;
+      const fetch = async () => new Response(body, { status });
       const error = await new CountersignClient({ baseUrl, deviceKey, fetch }).me().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(ProblemError);
       expect(error).toMatchObject({ status, message });

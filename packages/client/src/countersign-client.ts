@@ -29,9 +29,9 @@ export interface ClientOptions {
   credentials?: Credentials;
   /**
    * Called with every new pair of tokens, to store them, and with undefined when the tokens are no longer
-   * valid.
+   * valid. Where it returns a promise, the next change waits for that.
    */
-  onCredentials?: (credentials: Credentials | undefined) => void;
+  onCredentials?: (credentials: Credentials | undefined) => unknown;
   /** How events are read; default: by `fetch`. React Native without Expo: `xhrEvents()`. */
   eventTransport?: EventTransport;
   /** Default: the platform's Web Locks, else locks of this page alone. */

@@ -3,7 +3,7 @@ import { claimsOf } from "./token-claims.ts";
 
 /**
  * Where a client keeps its tokens. Tabs that share a store share the session, and never refresh twice. On a
- * phone, tokens must be in no backup.
+ * phone, tokens must be in no backup. Each `load` and `save` must end: the next change waits for it.
  * @example
  * const store: CredentialStore = {
  *   name: "my-app",
@@ -87,7 +87,7 @@ interface StoreOptions {
   deviceKey: UserKey;
   store?: CredentialStore;
   credentials?: Credentials;
-  onCredentials?: (credentials: Credentials | undefined) => void;
+  onCredentials?: (credentials: Credentials | undefined) => unknown;
 }
 
 /**
@@ -116,7 +116,7 @@ export function storeOf({ deviceKey, store, credentials, onCredentials }: StoreO
     },
     async save(next) {
       await used.save(next);
-      onCredentials?.(next);
+      await onCredentials?.(next);
     },
     subscribe: (listener) => used.subscribe?.(listener) ?? (() => {}),
   };

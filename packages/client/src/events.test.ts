@@ -122,6 +122,15 @@ describe("events", () => {
     expect(await take(events, 1)).toHaveLength(1);
   });
 
+  it("wait as long as the server asks, also longer than a timer can", async () => {
+    const abort = new AbortController();
+    const later = () => problem(503, "Unavailable", { "retry-after": "99999999" });
+    const { events, seen } = follow({ signal: abort.signal }, later, later, later);
+    setTimeout(() => abort.abort(), 50);
+    expect(await take(events, 1)).toEqual([]);
+    expect(seen).toHaveLength(1);
+  });
+
   it("throw when the session is over", async () => {
     const { events } = follow({}, () => problem(401, "InvalidAccessToken"));
     await expect(take(events, 1)).rejects.toMatchObject({ status: 401, error: "InvalidAccessToken" });

@@ -81,8 +81,8 @@ export class ApiTransport {
     if (status === 204) return undefined as Answer;
     const json = async () => JSON.parse(text);
     // A page of another server, such as a proxy's, is no answer of the service.
-    const answer: Answer | undefined = ok ? await json().catch(() => undefined) : undefined;
-    if (answer === undefined) throw await toProblemError({ status, headers: answered, json });
+    const answer: Answer | null = ok ? await json().catch(() => null) : null;
+    if (answer === null) throw await toProblemError({ status, headers: answered, json });
     return answer;
   }
 

@@ -3,7 +3,7 @@ import { type ClientOptions, CountersignClient } from "./countersign-client.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { SessionEndedError } from "./problem-error.ts";
 import type { Credentials } from "./resources.ts";
-import { baseUrl, deviceKey, errorOf, login, REPEAT_MS, setUp } from "./testing/fake-auth.ts";
+import { accessTokenOf, baseUrl, deviceKey, errorOf, login, REPEAT_MS, setUp } from "./testing/fake-auth.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -12,8 +12,7 @@ afterEach(() => {
 describe("a stored session of another key, as of the phone whose backup this one has", () => {
   const of = ({ publicKey, algorithm }: typeof deviceKey): Credentials => {
     const claims = { sub: "ada", account_key: { alg: algorithm, key: publicKey } };
-    const accessToken = `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.e30`;
-    return { accessToken, refreshToken: "refresh-1" };
+    return { accessToken: accessTokenOf(claims), refreshToken: "refresh-1" };
   };
   const clientWith = (options: Partial<ClientOptions>) => {
     const fetch = async () => Promise.reject(new Error("nothing may be sent"));
@@ -89,6 +88,25 @@ describe("a store that fails to save a new pair", () => {
     await vi.waitFor(() => expect(tab.credentials).toEqual(auth.pair()));
     expect(await tab.devices()).toEqual([]);
   });
+});
+
+it("an app's own storing is waited for where it returns a promise: a sign-out leaves no tokens in it", async () => {
+  const { auth } = setUp();
+  const slow = Promise.withResolvers<void>();
+  let kept: Credentials | undefined;
+  const onCredentials = async (pair: Credentials | undefined) => {
+    if (pair) await slow.promise;
+    kept = pair;
+  };
+  const credentials = auth.pair();
+  const client = new CountersignClient({ baseUrl, deviceKey, fetch: auth.fetch, credentials, onCredentials });
+  const refreshed = client.refresh();
+  await vi.waitFor(() => expect(client.credentials).toEqual(auth.pair(2)));
+  const signedOut = client.signOut();
+  await vi.waitFor(() => expect(client.session.state).toBe("signed-out"));
+  slow.resolve();
+  await Promise.all([refreshed, signedOut]);
+  expect(kept).toBeUndefined();
 });
 
 it.each(["{", "null", '"text"'])("a storage with something else under its name, %s, is no session", async (text) => {

@@ -286,6 +286,25 @@ it("a call of one person is not repeated in the name of another, who signs in me
   }
 });
 
+it.each<[string, Response]>([
+  ["a freeze", new Response(null, { status: 204 })],
+  ["a refusal", Response.json({ error: "AccountFrozen" }, { status: 403 })],
+])("%s of one person's account says nothing of another's, who has signed in since", async (_, answer) => {
+  const pairOf = (sub: string) => ({ accessToken: jwt({ sub }), refreshToken: sub });
+  const late = Promise.withResolvers<Response>();
+  const fetch = async (input: unknown) => {
+    const { pathname } = new URL(String(input));
+    if (pathname.endsWith("/freeze")) return late.promise;
+    return Response.json({ account: {}, challengeData: "00".repeat(16), credentials: pairOf("bob") });
+  };
+  const { client } = setUp({ fetch: fetch as typeof globalThis.fetch, credentials: pairOf("ann") });
+  const freezing = errorOf(client.freeze());
+  await client.signIn({ login, chainName });
+  late.resolve(answer);
+  await freezing;
+  expect([client.session.accountId, client.session.state]).toEqual(["bob", "signed-in"]);
+});
+
 describe("a wrong clock", () => {
   const DAY_MS = 86_400_000;
   const serverTime = Date.parse("2026-11-23T12:00:00Z");

@@ -4,7 +4,7 @@ import type { CredentialStore } from "./credential-store.ts";
 import type { LockManager } from "./locks.ts";
 import { SessionEndedError } from "./problem-error.ts";
 import type { Credentials } from "./resources.ts";
-import { baseUrl, deviceKey, errorOf, login, setUp, type sharedStorage } from "./testing/fake-auth.ts";
+import { accessTokenOf, baseUrl, deviceKey, errorOf, login, setUp, type sharedStorage } from "./testing/fake-auth.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -68,6 +68,8 @@ describe("tabs that share a session", () => {
     await client.devices();
     expect(client.session.state).toBe("signed-in");
     await client.session.ready;
+    const other = new CountersignClient({ baseUrl, deviceKey, fetch: auth.fetch, store });
+    expect(await other.refresh()).toEqual(auth.pair(2));
   });
 });
 
@@ -123,7 +125,7 @@ it.each([
   ["whose token is answered to be expired", false],
 ])("a call of one person, %s, is not sent in the name of another, who signed in in another tab", async (_, isKnown) => {
   const of = (sub: string): Credentials => ({
-    accessToken: `e30.${Buffer.from(JSON.stringify({ sub, exp: 1 })).toString("base64url")}.e30`,
+    accessToken: accessTokenOf({ sub, exp: 1 }),
     refreshToken: `refresh-${sub}`,
   });
   const { storage, name, newTab } = setUp();

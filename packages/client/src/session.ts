@@ -168,11 +168,6 @@ export class ClientSession implements SessionView {
     signal?.removeEventListener("abort", stop);
   }
 
-  /** Notes that the account is frozen, or is not any more. */
-  note(step: "frozen" | "unfrozen"): void {
-    this.#move(step);
-  }
-
   /** Passes events on and notes what they say of session and account; throws where the session ends. */
   async *noteEvents(
     events: AsyncIterable<AccountEvent>,
@@ -200,10 +195,19 @@ export class ClientSession implements SessionView {
     return this.#credentials ? undefined : error;
   }
 
-  /** Sends a request with the access token; refreshes an expired one once. Errors: SessionEndedError. */
-  send<Answer>(request: ApiRequest): Promise<Answer> {
-    const send = (accessToken?: string) => this.#options.transport.send<Answer>({ ...request, accessToken });
-    return this.withAccess(send, { signal: request.signal });
+  /**
+   * Sends a request with the access token; refreshes an expired one once. `shows`: what its success says of
+   * the account. Errors: SessionEndedError.
+   */
+  async send<Answer>(request: ApiRequest, shows?: "frozen" | "unfrozen"): Promise<Answer> {
+    let used: string | undefined;
+    const send = (accessToken?: string) => {
+      used = accessToken;
+      return this.#options.transport.send<Answer>({ ...request, accessToken });
+    };
+    const answer = await this.withAccess(send, { signal: request.signal });
+    if (shows) this.#note(shows, used);
+    return answer;
   }
 
   /** Sends with the access token, see `send`, and at most once more with a newer one. */
@@ -218,13 +222,13 @@ export class ClientSession implements SessionView {
     try {
       return await send(used?.accessToken);
     } catch (error) {
-      this.#noteFreeze(error);
+      this.#noteFreeze(error, used);
       next = await this.#pairAfter(error, used, options);
     }
     try {
       return await send(next.accessToken);
     } catch (error) {
-      this.#noteFreeze(error);
+      this.#noteFreeze(error, next);
       if (error instanceof SessionEndedError) throw await this.#drop(next, error);
       throw error;
     }
@@ -251,8 +255,13 @@ export class ClientSession implements SessionView {
     return this.#credentials === used ? this.refresh() : this.#credentials;
   }
 
-  #noteFreeze(error: unknown): void {
-    if (error instanceof ProblemError && FROZEN.has(error.error)) this.#move("frozen");
+  #noteFreeze(error: unknown, used: Credentials | undefined): void {
+    if (error instanceof ProblemError && FROZEN.has(error.error)) this.#note("frozen", used?.accessToken);
+  }
+
+  /** Notes what an answer says of the account, unless another person has signed in since it was asked for. */
+  #note(step: "frozen" | "unfrozen", accessToken: string | undefined): void {
+    if (accessToken !== undefined && claimsOf(accessToken).sub === this.#accountId) this.#move(step);
   }
 
   /** Says whether the access token is over by the server's clock; false where that is not known. */
@@ -296,6 +305,7 @@ export class ClientSession implements SessionView {
    * other tabs with the same store.
    */
   refresh(): Promise<Credentials> {
+    if (this.#loading) return this.#loading.then(() => this.refresh());
     const used = this.#credentials;
     if (this.#refreshing && this.#refreshing.of === used) return this.#refreshing.next;
     const refreshing = { of: used, next: this.#exchange(used) };

@@ -82,8 +82,6 @@ export abstract class SigningOperations {
 
   async #sign(operation: ApiRequest["operation"], path: string, body: object): Promise<CompositeSignature> {
     const request = { operation, method: "POST", path, body } as const;
-    const { signature } = await this.#session.send<{ signature: CompositeSignature }>(request);
-    this.#session.note("unfrozen");
-    return signature;
+    return (await this.#session.send<{ signature: CompositeSignature }>(request, "unfrozen")).signature;
   }
 }

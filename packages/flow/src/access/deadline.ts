@@ -96,8 +96,12 @@ export const fetchText = (
     }
   });
 
+/** Timers take no more, and end at once instead: a `Retry-After` may be longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /**
- * Waits; rejects with the signal's reason as soon as it aborts. Leaves no listener on the signal.
+ * Waits, for 24 days at most; rejects with the signal's reason as soon as it aborts. Leaves no listener on
+ * the signal.
  * @example await sleepUnlessAborted(10, AbortSignal.timeout(60_000));
  */
 export async function sleepUnlessAborted(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
@@ -108,7 +112,7 @@ export async function sleepUnlessAborted(milliseconds: number, signal: AbortSign
       stop();
       resolve();
     };
-    const timer = setTimeout(done, milliseconds);
+    const timer = setTimeout(done, Math.min(milliseconds, LONGEST_TIMER_MS));
     const stop = onAbort(signal, done);
   });
   throwIfAborted(signal);
