@@ -1,5 +1,5 @@
 import type { CountersignClient } from "@countersign/client";
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { SharedEvents } from "./shared-events.ts";
 
 interface Provided {
@@ -37,6 +37,27 @@ export function CountersignProvider({ client, children }: CountersignProviderPro
   const provided = useMemo(() => ({ client, events: new SharedEvents(client) }), [client, accountId]);
   useEffect(() => provided.events.connect(), [provided]);
   return <Context.Provider value={provided}>{children}</Context.Provider>;
+}
+
+/**
+ * Says whose a call is: its outcome is not for another person, who signs in on the same page. A call that
+ * began without a session belongs to the one that it opened. Without a provider all is one's own.
+ */
+export function useOwner() {
+  const session = useContext(Context)?.client.session;
+  const owner = useRef<string>(undefined);
+  return useMemo(
+    () => ({
+      begin() {
+        owner.current = session?.accountId;
+      },
+      end() {
+        owner.current ??= session?.accountId;
+      },
+      isOwn: () => owner.current === undefined || owner.current === session?.accountId || session?.state === "ended",
+    }),
+    [session],
+  );
 }
 
 /** Returns the provider's value, for the hooks of this package. */

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
+import { useOwner } from "./provider.tsx";
 
 /** One act of the person: a button's work, with its outcome. */
 export interface Action<Input extends unknown[], Result> {
@@ -9,9 +10,12 @@ export interface Action<Input extends unknown[], Result> {
   run: (...input: Input) => Promise<Result | undefined>;
   /** Whether it runs. */
   isPending: boolean;
-  /** Of the last run; undefined before the first one, while it runs, and after a failure. */
+  /**
+   * Of the last run; undefined before the first one, while it runs, after a failure, and once its person has
+   * signed out.
+   */
   result: Result | undefined;
-  /** Of the last run, if it failed. */
+  /** Of the last run, if it failed; undefined once its person has signed out. */
   error: unknown;
   /**
    * Forgets result and error; while it runs, nothing.
@@ -33,24 +37,31 @@ export function useAction<Input extends unknown[], Result>(
   const [state, setState] = useState<{ isPending: boolean; result?: Result; error?: unknown }>({ isPending: false });
   const newest = useRef(work);
   const running = useRef(false);
+  const owner = useOwner();
   useEffect(() => {
     newest.current = work;
   });
-  const run = useCallback(async (...input: Input): Promise<Result | undefined> => {
-    if (running.current) return undefined;
-    running.current = true;
-    setState({ isPending: true });
-    try {
-      const result = await newest.current(...input);
-      setState({ isPending: false, result });
-      return result;
-    } catch (error) {
-      setState({ isPending: false, error });
-      return undefined;
-    } finally {
-      running.current = false;
-    }
-  }, []);
+  const run = useCallback(
+    async (...input: Input): Promise<Result | undefined> => {
+      if (running.current) return undefined;
+      running.current = true;
+      owner.begin();
+      setState({ isPending: true });
+      try {
+        const result = await newest.current(...input);
+        setState({ isPending: false, result });
+        return result;
+      } catch (error) {
+        setState({ isPending: false, error });
+        return undefined;
+      } finally {
+        owner.end();
+        running.current = false;
+      }
+    },
+    [owner],
+  );
   const reset = useCallback(() => setState((now) => (now.isPending ? now : { isPending: false })), []);
-  return { run, isPending: state.isPending, result: state.result, error: state.error, reset };
+  const { result, error } = owner.isOwn() ? state : { result: undefined, error: undefined };
+  return { run, isPending: state.isPending, result, error, reset };
 }

@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { act } from "react";
+import { act, useEffect } from "react";
 import { describe, expect, it, vi } from "vitest";
 import { useAccountEvents, useDevices, useIsLive } from "./index.ts";
 import { client, element, show } from "./testing/fake-client.tsx";
@@ -86,6 +86,21 @@ describe("data of the service", () => {
     client.devicesAnswer = async () => [{ name: "Grace's phone" }];
     await act(async () => client.emit("key.added"));
     expect([client.streams, element.textContent]).toEqual([1, "Grace's phone "]);
+  });
+
+  it("of one person is in no frame of the next", async () => {
+    const frames: string[] = [];
+    const Frames = () => {
+      const names = useDevices().data?.map(({ name }) => name);
+      useEffect(() => void frames.push(`${client.accountId} sees ${names}`));
+      return null;
+    };
+    await show(<Frames />);
+    client.accountId = "grace";
+    client.devicesAnswer = () => new Promise(() => {});
+    await act(async () => client.move("signed-in"));
+    expect(frames).toContain("ada sees Ada's phone");
+    expect(frames).not.toContain("grace sees Ada's phone");
   });
 
   it("is read again once its events are live: those before are not in the stream, and a read may have failed", async () => {

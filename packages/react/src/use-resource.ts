@@ -47,6 +47,12 @@ export function useResource<Data>(
   const { state } = useSession();
   const isOpen = state === "signed-in" || state === "frozen";
   const [known, setKnown] = useState<Omit<Resource<Data>, "reload">>(UNKNOWN);
+  const [of, setOf] = useState(events);
+  if (of !== events) {
+    // `events` are of one account: the next one's person must not see this data, not even for one frame.
+    setOf(events);
+    setKnown(UNKNOWN);
+  }
   // An answer to an older question than the one whose answer is shown is late.
   const asked = useRef(0);
   const shown = useRef(0);
@@ -67,7 +73,6 @@ export function useResource<Data>(
     if (isOpen) void reload();
     return () => {
       shown.current = asked.current;
-      // The next session may be another person's.
       setKnown(UNKNOWN);
     };
   }, [isOpen, reload, events]);

@@ -7,7 +7,7 @@ import {
   type TransactionStep,
 } from "@countersign/client";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { useProvided } from "./provider.tsx";
+import { useOwner, useProvided } from "./provider.tsx";
 import { useAction } from "./use-action.ts";
 
 /**
@@ -74,8 +74,6 @@ export interface TransactionState<Input> {
   reset: () => void;
 }
 
-const NOTHING = { step: undefined, result: undefined, error: undefined };
-
 type Options = Omit<SendTransactionOptions, "confirm" | "onStatus">;
 
 const sendOptions: Send<Options> = (client, options, hooks) => sendTransaction(client, { ...options, ...hooks });
@@ -97,10 +95,8 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
   const [confirmation, setConfirmation] = useState<Confirmation>();
   const waiting = useRef<() => void>(undefined);
   const isShown = useRef(false);
-  const owner = useRef<string>(undefined);
   // Of one person's transaction nothing is shown to the next, nor is that one asked.
-  const isOwn = () =>
-    owner.current === undefined || owner.current === client.session.accountId || client.session.state === "ended";
+  const owner = useOwner();
   // A question that nobody can answer any more, or another person would, is declined.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `events` are of one account
   useEffect(() => {
@@ -115,7 +111,7 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
     try {
       await new Promise<void>((approve, reject) => {
         const decline = () => reject(new DeclinedError("the person declined the transaction"));
-        if (!isShown.current || !isOwn()) return decline();
+        if (!isShown.current || !owner.isOwn()) return decline();
         waiting.current = decline;
         setConfirmation({ description, approve, decline });
       });
@@ -130,7 +126,7 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
     ...action
   } = useAction((input: never) => {
     setStep(undefined);
-    owner.current = client.session.accountId;
+    owner.begin();
     // Where the call ends before the answer, by its signal or its time, the question is over too.
     return by(client, input, { confirm, onStatus: setStep }).finally(() => waiting.current?.());
   });
@@ -139,5 +135,6 @@ export function useTransaction(by: Send<never> = sendOptions): TransactionState<
     if (!isPending) setStep(undefined);
     forget();
   }, [isPending, forget]);
-  return { send: run, confirmation, step, reset, ...action, ...(!isOwn() && NOTHING) };
+  const shown = owner.isOwn() ? { confirmation, step } : { confirmation: undefined, step: undefined };
+  return { send: run, ...shown, reset, ...action };
 }

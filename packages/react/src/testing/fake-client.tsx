@@ -107,10 +107,11 @@ beforeEach(() => {
 });
 afterEach(() => act(async () => unmount()));
 
-/** Shows components that use the test's client. */
-export async function show(children: ReactNode): Promise<void> {
+/** Shows components that use the test's client; without a provider, those that use none. */
+export async function show(children: ReactNode, hasProvider = true): Promise<void> {
   const root = createRoot(element as never);
   unmount = () => root.unmount();
   const provided = client as unknown as CountersignClient;
-  await act(async () => root.render(<CountersignProvider client={provided}>{children}</CountersignProvider>));
+  const all = hasProvider ? <CountersignProvider client={provided}>{children}</CountersignProvider> : children;
+  await act(async () => root.render(all));
 }
