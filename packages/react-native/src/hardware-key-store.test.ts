@@ -39,6 +39,21 @@ describe("a key in secure hardware", () => {
     expect(await store.load()).toBeUndefined();
   });
 
+  it("is one key for all stores of an alias, also where two of them create it at once", async () => {
+    const module = simulatedHardware();
+    const made = await Promise.all([hardwareKeyStore({ module }).create(), hardwareKeyStore({ module }).create()]);
+    expect(made[0].publicKey).toBe(made[1].publicKey);
+  });
+
+  it("is not the key of a longer alias, as of another person's e-mail address", async () => {
+    const module = simulatedHardware();
+    await hardwareKeyStore({ module, keyAlias: "mary.ann@example.com" }).create();
+    const own = hardwareKeyStore({ module, keyAlias: "ann@example.com" });
+    expect(await own.load()).toBeUndefined();
+    const key = await own.create();
+    expect(verifySignature(key, message, await key.sign(message))).toBe(true);
+  });
+
   it("says where it is, and passes the platform's attestation on", async () => {
     const hardware = await hardwareKeyStore({
       module: simulatedHardware(),

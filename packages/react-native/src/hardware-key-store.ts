@@ -144,13 +144,20 @@ export function hardwareKeyStore(options: HardwareKeyStoreOptions): KeyStore<Har
 
   const load = async (): Promise<HardwareKey | undefined> => {
     const { keys } = await module.getAllKeys(keyAlias);
-    const found = keys.find(({ alias }) => alias === keyAlias || alias.endsWith(`.${keyAlias}`));
+    const found = keys.find(({ alias }) => alias === keyAlias);
     return found && toKey(found.publicKey);
   };
   const make = async (): Promise<HardwareKey> => {
-    // `true`: never overwrite a key, an account may depend on it.
-    const { publicKey } = await module.createKeys(keyAlias, "ec256", undefined, allowDeviceCredentials, true);
-    return toKey(publicKey);
+    try {
+      // `true`: never overwrite a key, an account may depend on it.
+      const { publicKey } = await module.createKeys(keyAlias, "ec256", undefined, allowDeviceCredentials, true);
+      return toKey(publicKey);
+    } catch (error) {
+      // Another store of the same alias was faster: its key is the phone's.
+      const stored = await load();
+      if (stored) return stored;
+      throw error;
+    }
   };
   return {
     load,
