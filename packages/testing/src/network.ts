@@ -52,7 +52,7 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null): Promi
  * @example
  * const connection = new TestNetwork();
  * const client = new CountersignClient({ baseUrl, deviceKey, fetch: connection.fetch });
- * connection.loseAnswer({ path: "/auth/v1/refresh" });
+ * connection.loseAnswer({ path: "/auth/v1/token/refresh" });
  */
 export class TestNetwork {
   readonly #fetch: Fetch;

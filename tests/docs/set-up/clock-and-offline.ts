@@ -6,22 +6,22 @@ export const cadence = "transaction { prepare(account: &Account) {} }";
 export const { client } = await signUpPerson();
 /** An earlier run of the app. */
 const earlier = await sendTransaction(client, { network, cadence });
-const remembered = new Set([earlier.id]);
+const remembered = new Map([["the earlier one", earlier.id]]);
 
 export const newClient = newPhone().client;
 export const login = await logIn(newEmail());
 export const storedUuid: string = crypto.randomUUID();
 
-export function rememberedTransactions(): string[] {
+export function rememberedTransactions(): [name: string, id: string][] {
   return [...remembered];
 }
-export function remember(id: string): void {
-  remembered.add(id);
+export function remember(name: string, id: string): void {
+  remembered.set(name, id);
 }
-export function forget(id: string): void {
-  remembered.delete(id);
+export function forget(name: string): void {
+  remembered.delete(name);
 }
 export function show(text: string): void {
   console.log(text);
 }
-export const prints = [new RegExp(`${earlier.id} is sealed`)];
+export const prints = [/the earlier one is sealed/];
