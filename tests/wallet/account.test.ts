@@ -69,8 +69,16 @@ describe("one person with two phones", () => {
     await one.press("Back");
   });
 
-  it("enrolls the second phone with the matching code, and not with another one", async () => {
+  it("rejects the second phone: the dialog closes, and that phone can ask again", async () => {
     await two.logIn("Continue with e-mail", email);
+    await one.press("Reject");
+    await one.screen.getByRole("dialog").waitFor({ state: "detached" });
+    await one.screen.getByTestId("balance").waitFor();
+    await two.screen.getByRole("alert").waitFor({ timeout: 30_000 });
+  });
+
+  it("enrolls the second phone with the matching code, and not with another one", async () => {
+    await two.logIn("Sign in again", email);
     const shown = two.screen.locator("[data-matching-code]");
     const code = (await shown.getAttribute("data-matching-code")) ?? "";
     expect(code).toMatch(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/);

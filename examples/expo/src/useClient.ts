@@ -26,8 +26,18 @@ export function useAccount(client: CountersignClient | undefined, isOpen: boolea
   const [account, setAccount] = useState<Account>();
   // biome-ignore lint/correctness/useExhaustiveDependencies: an event is the reason to read again
   useEffect(() => {
+    let isOver = false;
     if (!isOpen) setAccount(undefined);
-    else client?.me().then(setAccount, () => undefined);
+    else {
+      // An answer that comes after a sign-out is not the next person's.
+      client?.me().then(
+        (read) => isOver || setAccount(read),
+        () => undefined,
+      );
+    }
+    return () => {
+      isOver = true;
+    };
   }, [client, isOpen, last]);
   return account;
 }
@@ -56,6 +66,7 @@ export function useEvents(client: CountersignClient | undefined, isOpen: boolean
     return () => {
       subscription.remove();
       listening?.abort();
+      setLast(undefined);
     };
   }, [client, isOpen]);
   return last;

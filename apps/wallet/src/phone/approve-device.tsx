@@ -12,21 +12,22 @@ import { Failed } from "../ui/states.tsx";
 
 /** The dialog that asks to approve a new phone, whenever one asks to join. */
 export function ApproveDevice() {
-  const { data } = usePendingTwoFactor();
+  const { data, reload } = usePendingTwoFactor();
   const [later, setLater] = useState<string>();
   const request = data?.find(({ id, status }) => status === "pending" && id !== later);
-  return request ? <ApproveSheet key={request.id} request={request} onLater={() => setLater(request.id)} /> : null;
+  if (!request) return null;
+  return <ApproveSheet key={request.id} request={request} onLater={() => setLater(request.id)} onRejected={reload} />;
 }
 
 interface ApproveSheetProps {
   request: TwoFactorAuth;
   onLater: () => void;
+  onRejected: () => Promise<void>;
 }
 
-function ApproveSheet({ request: { id, request }, onLater }: ApproveSheetProps) {
+function ApproveSheet({ request: { id, request }, onLater, onRejected }: ApproveSheetProps) {
   const t = useTexts();
   const client = useClient();
-  const { reload } = usePendingTwoFactor();
   const { showCode, markDone } = usePageState();
   const [code, setCode] = useState("");
   useEffect(() => showCode("approve-phone"), [showCode]);
@@ -37,11 +38,10 @@ function ApproveSheet({ request: { id, request }, onLater }: ApproveSheetProps) 
   });
   const reject = useAction(async () => {
     await rejectPhone(client, id);
-    return true;
+    await onRejected();
   });
   const error = approve.error ?? reject.error;
   const isDifferent = error instanceof MatchingCodeError;
-  if (reject.result) void reload();
   return (
     <Sheet title={t.enroll.approveTitle}>
       <p className="muted">

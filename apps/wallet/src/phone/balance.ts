@@ -11,20 +11,26 @@ export function useBalance(address: string | undefined) {
   const [error, setError] = useState<unknown>();
   useEffect(() => {
     if (!address) return;
+    // Of the account before nothing is shown beside the next one's address.
+    let isOver = false;
     const read = () =>
       readBalance(network, address).then(
         (next) => {
+          if (isOver) return;
           setBalance(next);
           setError(undefined);
         },
-        (failure: unknown) => setError(failure),
+        (failure: unknown) => isOver || setError(failure),
       );
     void read();
     const stop = onTransaction(() => void read());
     const timer = setInterval(() => document.hidden || void read(), AGAIN_MS);
     return () => {
+      isOver = true;
       stop();
       clearInterval(timer);
+      setBalance(undefined);
+      setError(undefined);
     };
   }, [address]);
   return { balance, error };
