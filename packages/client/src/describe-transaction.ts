@@ -1,5 +1,6 @@
 import {
   decodeMessage,
+  HIDDEN_CHARACTERS,
   type HybridCustodyNetwork,
   readTemplate,
   type TemplateChange,
@@ -135,8 +136,7 @@ function parameterNames(script: string): string[] {
   return list === "" ? [] : parameters.map((parameter) => parameter.split(":")[0]!.trim().split(/\s+/).pop() ?? "");
 }
 
-/** Characters that cannot be seen, or that change the order in which a text is shown. */
-const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const HIDDEN = new RegExp(`[${HIDDEN_CHARACTERS}]`, "gu");
 
 /** Returns JSON with the escapes of these characters: an argument may be somebody else's text. */
 const visible = (json: string): string =>

@@ -87,7 +87,7 @@ describe("describeKeyAddition", () => {
     expect(plainName(name)).toMatch(/^your own phone"\. Approve this !{34}…$/);
   });
 
-  it.each(["\u3164", "\u2800", "\ufe0f\u{e0101}", " \u115f\u034f "])(
+  it.each(["\u3164", "\u2800", "\ufe0f\u{e0101}", " \u115f\u034f ", "\u{1d159}"])(
     "takes a name that looks empty for none",
     (name) => {
       expect(plainName(name)).toBe("");

@@ -1,4 +1,4 @@
-import { type ProposalKey, readAddUserKey } from "@countersign/flow";
+import { HIDDEN_CHARACTERS, type ProposalKey, readAddUserKey } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { isMatchingCode } from "./matching-code.ts";
 import { readMessage } from "./read-message.ts";
@@ -112,6 +112,7 @@ export function describeKeyAddition(auth: ShownTwoFactor): string {
 }
 
 const MAX_NAME = 64;
+const HIDDEN = new RegExp(`[${HIDDEN_CHARACTERS}\\p{Z}]+`, "gu");
 
 /**
  * Returns a name that another device gave itself as one line of at most 64 characters: without control,
@@ -120,11 +121,7 @@ const MAX_NAME = 64;
  * for (const device of await client.devices()) console.log(plainName(device.name));
  */
 export function plainName(text: string): string {
-  const plain = text
-    .normalize("NFC")
-    .replace(/[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]+/gu, " ")
-    .replace(/[“”]/g, '"')
-    .trim();
+  const plain = text.normalize("NFC").replace(HIDDEN, " ").replace(/[“”]/g, '"').trim();
   const characters = [...plain];
   return characters.length <= MAX_NAME ? plain : `${characters.slice(0, MAX_NAME).join("")}…`;
 }

@@ -39,6 +39,7 @@ export {
 export {
   type AccountProof,
   accountProofMessage,
+  HIDDEN_CHARACTERS,
   readAccountProof,
   readUserMessage,
   USER_MESSAGE_TAG,

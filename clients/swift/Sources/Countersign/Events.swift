@@ -69,7 +69,7 @@ struct EventReader {
         switch parts[0] {
         case "event": name = String(value)
         case "data": data += value + "\n"
-        case "id": id = String(value)
+        case "id": if !value.unicodeScalars.contains("\0") { id = String(value) }
         case "retry": retrySeconds = UInt32(value).map { Double($0) / 1_000 } ?? retrySeconds
         default: break
         }

@@ -47,11 +47,14 @@ public func accountProofMessage(appIdentifier: String, address: String, nonce: S
     return accountProofTag + encodeRlp(.list([.text(appIdentifier), .bytes(account), .bytes(random)]))
 }
 
+/// Blanks that are letters or symbols to Unicode.
+private let blanks: Set<Unicode.Scalar> = ["\u{2800}", "\u{13441}", "\u{13442}", "\u{16fe4}", "\u{1d159}"]
+
 /// Returns whether a character cannot be seen or changes the order of a text.
 func isHidden(_ scalar: Unicode.Scalar) -> Bool {
     let hidden: [Unicode.GeneralCategory] = [
         .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator,
     ]
     let properties = scalar.properties
-    return hidden.contains(properties.generalCategory) || properties.isDefaultIgnorableCodePoint || scalar == "\u{2800}"
+    return hidden.contains(properties.generalCategory) || properties.isDefaultIgnorableCodePoint || blanks.contains(scalar)
 }

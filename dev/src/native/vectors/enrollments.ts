@@ -12,6 +12,7 @@ const MATCHING_CODES: [typed: string, keys: MatchingCodeInput, matches: boolean]
   ["BSRK-XXVP", OTHER_ACCOUNT_KEY, true],
   ["bsrk hx8n", KEYS, true],
   ["b s r k – h x 8 n", KEYS, true],
+  ["BSRK\u00a0HX8N", KEYS, true],
   ["ooOI-gO7p", OTHER_DEVICE, true],
   ["000LG07P", OTHER_DEVICE, true],
   ["BSRK-HX8N", OTHER_DEVICE, false],
@@ -53,7 +54,7 @@ const SHOWN: Names[] = [
   Object.fromEntries(Object.keys(NAMES).map((name) => [name, ""])) as unknown as Names,
   { ...NAMES, name: "phone” \u202e\u200b\u0007 “evil", location: "", email: "" },
   { ...NAMES, name: "🦊".repeat(70), deviceModel: "e\u0301".repeat(70), osName: "  \t a \n b  " },
-  { ...NAMES, appName: "\u2800", name: "\u3164\ufe0f\u{e0101} \u115f", deviceModel: "\u180b9\u17b4\uffa0" },
+  { ...NAMES, appName: "\u2800", name: "\u3164\ufe0f\u{e0101} \u115f\u{1d159}", deviceModel: "\u180b9\u17b4\uffa0" },
 ];
 
 /** Returns the part of a request that a person decides on. */

@@ -28,6 +28,7 @@ const REFUSED_PROOFS: [change: Partial<AccountProof>, why: string][] = [
   [{ appIdentifier: "" }, "no app identifier"],
   [{ appIdentifier: "é".repeat(129) }, "an app identifier of 258 bytes"],
   [{ appIdentifier: "my\u3164app" }, "a filler in the app identifier"],
+  [{ appIdentifier: "my\u{1d159}app" }, "a blank in the app identifier"],
   [{ appIdentifier: "my app\n" }, "a line end in the app identifier"],
   [{ address: ADDRESS.slice(2) }, "an address of seven bytes"],
   [{ nonce: "75".repeat(31) }, "a nonce of 31 bytes"],
@@ -104,13 +105,15 @@ export const signatureVectors = () => ({
   refusedDer: REFUSED_DER.map(([der, why]) => ({ der, why })),
 });
 
+const HIDDEN = ["\u0007", "\u202e", "\u200b", "\u2800", "\u{13441}", "\u{13442}", "\u{16fe4}", "\u{1d159}"];
+
 /** Returns the vectors of messages that a person or an app reads. */
 export const userMessageVectors = () => ({
   userMessages: ["I agree", "Two\nlines\tand é 🦊"].map((text) => ({
     text,
     message: bytesToHex(userMessage(utf8(text))),
   })),
-  refusedUserMessages: ["", "x".repeat(32), "x".repeat(4_097), "a\u0007b", "a\u202eb", "a\u200bb", "a\u2800b"],
+  refusedUserMessages: ["", "x".repeat(32), "x".repeat(4_097), ...HIDDEN.map((hidden) => `a${hidden}b`)],
   accountProofs: PROOFS.map((proof) => ({ proof, message: bytesToHex(accountProofMessage(proof)) })),
   refusedAccountProofs: REFUSED_PROOFS.map(([change, why]) => ({ proof: { ...PROOFS[0]!, ...change }, why })),
 });

@@ -16,6 +16,15 @@ export const STREAMS: { name: string; text: string; events: object[]; lastEventI
     lastEventId: "1",
   },
   {
+    name: "an id with NUL, which is none",
+    text: "id: 5\nevent: key.added\ndata: {}\n\nid: 6\u0000\nevent: key.revoked\ndata: {}\n\n",
+    events: [
+      { id: "5", name: "key.added", data: {} },
+      { id: "5", name: "key.revoked", data: {} },
+    ],
+    lastEventId: "5",
+  },
+  {
     name: "an event of a later server, then one without an end",
     text: 'id: 2\nevent: later.event\ndata: {"new":true}\nlater: field\n\nid: 3\nevent: key.revoked\ndata: {}\n',
     events: [{ id: "2", name: "later.event", data: { new: true } }],

@@ -16,7 +16,7 @@ import {
 const proof = { appIdentifier: "https://dapp.example", address: "01cf0e2f2f715450", nonce: "75".repeat(32) };
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const refused = (work: () => unknown) => expect(work).toThrow(InvalidMessageError);
-const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]/u;
 const isPlain = (text: string) => !INVISIBLE.test(text);
 
 describe("a user message", () => {

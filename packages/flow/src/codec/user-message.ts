@@ -20,11 +20,14 @@ const MAX_NONCE_BYTES = 128;
 /** Bytes of a hash of Ethereum. */
 const DIGEST_BYTES = 32;
 /**
- * Characters that cannot be seen, that change the order in which a text is shown, or that no font knows:
- * control, format, private and unassigned characters, other line ends, characters that are ignored by default
- * (variation selectors, tags, fillers), and the blank Braille pattern.
+ * Characters that cannot be seen, that change the order in which a text is shown, or that no font knows, for
+ * a class of a regular expression with the flag u: control, format, private and unassigned characters, other
+ * line ends, characters that are ignored by default (variation selectors, tags, fillers), and the blanks that
+ * are letters or symbols to Unicode (of Braille, hieroglyphs, Khitan script and musical notation).
+ * @example const isHidden = (text: string) => new RegExp(`[${HIDDEN_CHARACTERS}]`, "u").test(text);
  */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+export const HIDDEN_CHARACTERS: string = String.raw`\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}`;
+const HIDDEN = new RegExp(`[${HIDDEN_CHARACTERS}]`, "u");
 /** Allowed in a message: line ends and tabs, and the two characters that make one emoji of several. */
 const LAYOUT =
   /\r?\n|\t|(?<=\p{Extended_Pictographic})\ufe0f|(?<=\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]?)\u200d(?=\p{Extended_Pictographic})/gu;

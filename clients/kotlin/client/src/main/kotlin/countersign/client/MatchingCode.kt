@@ -22,7 +22,7 @@ fun matchingCode(accountKey: PublicKey, deviceKey: PublicKey): String {
 /** Returns whether a device with these keys may have made a code that a person typed. */
 fun isMatchingCode(typed: String, accountKey: PublicKey, deviceKey: PublicKey): Boolean {
     val code = typed.uppercase(java.util.Locale.ROOT)
-        .replace(Regex("[\\s\\p{Pd}]"), "")
+        .replace(Regex("[\\s\\p{Z}\\p{Pd}]"), "")
         .replace('O', '0')
         .replace(Regex("[IL]"), "1")
     return code.drop(HALF) == secondHalf(code.take(HALF), accountKey, deviceKey)

@@ -25,7 +25,7 @@ private const val MAX_USER_MESSAGE_BYTES = 4_096
  */
 internal const val HIDDEN_CHARACTERS =
     "\\p{C}\\p{Zl}\\p{Zp}\\x{2800}\\x{34f}\\x{115f}\\x{1160}\\x{17b4}\\x{17b5}\\x{180b}-\\x{180f}\\x{3164}" +
-        "\\x{fe00}-\\x{fe0f}\\x{ffa0}\\x{e0000}-\\x{e0fff}"
+        "\\x{fe00}-\\x{fe0f}\\x{ffa0}\\x{e0000}-\\x{e0fff}\\x{13441}\\x{13442}\\x{16fe4}\\x{1d159}"
 private val HIDDEN = Regex("[$HIDDEN_CHARACTERS]")
 private val LAYOUT = Regex("\r?\n|\t")
 
