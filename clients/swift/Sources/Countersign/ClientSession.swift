@@ -124,6 +124,7 @@ public actor ClientSession {
     }
 
     private func exchange(_ used: Credentials) async throws -> Credentials {
+        let asked = changes
         guard let stored = try await load() else { throw ProblemError.sessionEnded }
         guard stored.refreshToken == used.refreshToken else { return stored }
         // Given a key, each refresh is signed with it, and from the first time on the service requires that.
@@ -134,7 +135,9 @@ public actor ClientSession {
                 let next = try await inTime { [configuration = configuration()] in
                     try await AuthAPI.refreshToken(refreshTokenRequest: request, apiConfiguration: configuration)
                 }.credentials
-                if await isCurrent(used) { try await keep(next) }
+                // After a sign-out or another sign-in the pair is of a session that was left. The store is
+                // not asked: it may be locked with the phone, and the next pair must not be lost.
+                if asked == changes { try await keep(next) }
                 return next
             } catch {
                 if let problem = error as? ProblemError, problem.isSessionOver { try await drop(used) }
@@ -142,12 +145,6 @@ public actor ClientSession {
             }
         }
         throw ProblemError.sessionEnded
-    }
-
-    /// False after a sign-out or another sign-in: a pair that comes then is of a session that was left.
-    private func isCurrent(_ used: Credentials) async -> Bool {
-        // The Keychain of a locked phone cannot be read: the next pair must not be lost.
-        do { return try await load()?.refreshToken == used.refreshToken } catch { return true }
     }
 
     private func drop(_ used: Credentials) async throws {

@@ -53,8 +53,8 @@ func mapped<Answer: Sendable>(_ work: @Sendable () async throws -> Answer) async
     }
 }
 
-/// Returns whether nothing is known of what became of a request.
+/// Returns whether nothing is known of what became of a request. Proxies have statuses of their own, as 522.
 func isLost(_ error: any Error) -> Bool {
-    if let problem = error as? ProblemError { return [502, 503, 504].contains(problem.status) }
+    if let problem = error as? ProblemError { return problem.status >= 502 }
     return error is URLError
 }

@@ -20,23 +20,27 @@ public struct AccessNodeError: Error {
 }
 
 private let poll: UInt64 = 500_000_000
-/// Answers of a load balancer, for example: the node may have what was submitted.
-private let lost = [0, 429, 502, 503, 504]
+/// No answer, or one of a load balancer, for example: the node may have the transaction.
+private func isLost(_ status: Int) -> Bool { status == 0 || status == 429 || status >= 502 }
 private let sealSeconds: TimeInterval = 60
 
 extension CountersignClient {
     /// Builds a transaction of the account, has it signed by device, server and paymaster, submits it and
     /// waits for the seal; returns its id. Those of one client are sent one after another. `onSigned` gets
     /// the id before anything is submitted: keep it until the result is known, and ask `awaitSeal` for it
-    /// after a crash. Throws ProblemError where the service refuses to sign, TransactionFailedError where the
-    /// chain refuses.
+    /// after a crash. Throws ProblemError where the service refuses to sign, or another person signed in
+    /// before its turn, TransactionFailedError where the chain refuses.
     public func sendTransaction(
         _ network: Network, cadence: String, arguments: [CadenceValue] = [], gasLimit: UInt64 = 1_000,
         onSigned: @escaping @Sendable (String) async throws -> Void = { _ in }
     ) async throws -> String {
-        try await sending.run { [self] in
+        let owner = try await session.credentials.flatMap { claim("sub", of: $0) }
+        return try await sending.run { [self] in
             let node = AccessNode(baseURL: network.accessNode)
-            let addresses = try await me().addresses
+            let account = try await me()
+            // A transaction of one person is never sent in another's name.
+            guard owner == nil || owner == account.id.uuidString.lowercased() else { throw ProblemError.sessionEnded }
+            let addresses = account.addresses
             guard let found = addresses.first(where: { $0.chainName == network.chainName && $0.chainType == "cadence" })
             else { throw FormatError("the account has no address on \(network.chainName) yet") }
             let address = plain(found.address)
@@ -149,6 +153,7 @@ private struct AccessNode {
     func submit(_ transaction: FlowTransaction, id: String) async throws {
         let deadline = Date() + sealSeconds
         let body = try JSONEncoder().encode(Submitted(transaction))
+        var mayHaveIt = false
         while true {
             do {
                 _ = try await call("/v1/transactions", body)
@@ -157,7 +162,9 @@ private struct AccessNode {
                 let isKnown = error.status == 0 ? nil : await isKnown(id)
                 // The node has it already, from the call whose answer was lost.
                 if isKnown == true { return }
-                guard lost.contains(error.status) || isKnown == nil else { throw error }
+                // Once an answer was lost, a refusal, perhaps of another node, says nothing about it.
+                mayHaveIt = mayHaveIt || isLost(error.status) || isKnown == nil
+                guard mayHaveIt else { throw error }
                 guard Date() < deadline else {
                     throw AccessNodeError(status: 0, message: "no answer in time: \(error.message)")
                 }

@@ -83,6 +83,15 @@ private struct HookedKey: DeviceKey {
     }
 }
 
+/// The work of a hook that is known only after what it hooks into.
+private actor Meanwhile {
+    private var work: @Sendable () async -> Void = {}
+
+    func does(_ work: @escaping @Sendable () async -> Void) { self.work = work }
+
+    func run() async { await work() }
+}
+
 private struct Locked: Error {}
 
 /// A store that is locked at some time, as the Keychain is with the phone.
@@ -166,14 +175,30 @@ final class ServiceTests: XCTestCase {
     func testARefreshBringsNoSessionBackThatWasLeftMeanwhile() async throws {
         let service = FakeService { pair($0 + 1) }
         for other in [nil, Credentials(accessToken: "another", refreshToken: "another's")] {
-            let store = MemoryCredentials(first)
-            let key = try HookedKey(key: SoftwareKey()) { await store.save(other) }
+            let (store, meanwhile) = (MemoryCredentials(first), Meanwhile())
+            let key = try HookedKey(key: SoftwareKey()) { await meanwhile.run() }
             let client = CountersignClient(
                 baseURL: service.url, deviceKey: key, credentials: store, provesRefreshes: true)
+            await meanwhile.does { try? await client.session.keep(other) }
             try await client.refresh()
             let kept = await store.load()
             XCTAssertEqual(kept?.refreshToken, other?.refreshToken)
         }
+    }
+
+    func testARefreshBringsNoSessionBackThatWasLeftMeanwhileWithTheStoreLocked() async throws {
+        let service = FakeService { pair($0 + 1) }
+        let (store, meanwhile) = (LockableCredentials(first), Meanwhile())
+        let key = try HookedKey(key: SoftwareKey()) { await meanwhile.run() }
+        let client = CountersignClient(
+            baseURL: service.url, deviceKey: key, credentials: store, provesRefreshes: true)
+        await meanwhile.does {
+            await store.lock()
+            try? await client.session.keep(nil)
+        }
+        try? await client.refresh()
+        let kept = try? await client.session.credentials
+        XCTAssertNil(kept)
     }
 
     func testAnEndedSessionTakesNoneWithItThatWasOpenedMeanwhile() async throws {
@@ -309,8 +334,11 @@ final class ServiceTests: XCTestCase {
 
     /// Sends a transaction by a gateway and an access node in one; returns the id that was signed, and the
     /// one that was sealed.
-    private func send(_ service: FakeService, _ key: SoftwareKey) async throws -> (signed: String?, sealed: String) {
-        let client = CountersignClient(baseURL: service.url, deviceKey: key, credentials: MemoryCredentials(first))
+    private func send(
+        _ service: FakeService, _ key: SoftwareKey, by credentials: Credentials? = nil
+    ) async throws -> (signed: String?, sealed: String) {
+        let store = MemoryCredentials(credentials ?? first)
+        let client = CountersignClient(baseURL: service.url, deviceKey: key, credentials: store)
         let network = Network(
             chainName: "flow", chainType: "cadence", chainId: 1, accessNode: service.url, paymaster: "0x01",
             explorerUrl: "")
@@ -339,14 +367,33 @@ final class ServiceTests: XCTestCase {
         ]
     }
 
-    func testTheSameBytesAreSubmittedAgainWhereANodeThatRefusesDoesNotSayWhetherItHasThem() async throws {
+    func testTheSameBytesAreSubmittedAgainWhereANodeThatRefusesMayHaveThem() async throws {
         let key = try SoftwareKey()
-        let answers = answersBeforeSubmission(of: key) + ["", "", "{}"]
-        let service = FakeService(status: { [6: "500 No", 7: "503 No"][$0] ?? "200 OK" }) { [sealed] number in
-            ("application/json", number <= answers.count ? answers[number - 1] : sealed)
+        let before = answersBeforeSubmission(of: key)
+        // Whether the node has them: it does not say, and it has not. Another node refuses the last ones.
+        for statuses in [["500 No", "503 No"], ["522 No", "404 No"], ["503 No", "404 No", "400 No", "404 No"]] {
+            let answers = before + statuses.map { _ in "" } + ["{}"]
+            let status: @Sendable (Int) -> String = {
+                statuses.indices.contains($0 - 6) ? statuses[$0 - 6] : "200 OK"
+            }
+            let service = FakeService(status: status) { [sealed] number in
+                ("application/json", number <= answers.count ? answers[number - 1] : sealed)
+            }
+            let ids = try await send(service, key)
+            XCTAssertEqual(ids.sealed, ids.signed)
         }
-        let ids = try await send(service, key)
-        XCTAssertEqual(ids.sealed, ids.signed)
+    }
+
+    func testATransactionOfOnePersonIsNotSentInTheNameOfAnother() async throws {
+        let service = FakeService { [account] _ in ("application/json", account) }
+        let token = "e30.\(base64url(Bytes(#"{"sub":"another"}"#.utf8))).e30"
+        do {
+            _ = try await send(service, SoftwareKey(), by: Credentials(accessToken: token, refreshToken: "refresh-1"))
+            XCTFail("it was sent")
+        } catch let problem as ProblemError {
+            XCTAssertTrue(problem.isSessionOver)
+        }
+        XCTAssertEqual(service.requests, 1)
     }
 
     func testATransactionThatRanUnderTheIdOfItsPayersSignatureInTheOtherFormHasNotFailed() async throws {

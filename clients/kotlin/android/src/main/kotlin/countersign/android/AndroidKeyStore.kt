@@ -22,6 +22,9 @@ import java.security.spec.ECGenParameterSpec
 
 private const val PROVIDER = "AndroidKeyStore"
 
+/** Of all stores: the Keystore would write a second key over the first one of its alias. */
+private val creating = Mutex()
+
 /**
  * Has the person confirm a signature, by BiometricPrompt with a CryptoObject of the given signature, and
  * returns that object's. Throws where the person closes the dialog.
@@ -40,8 +43,6 @@ class AndroidKeyStore(
     private val confirmation: Confirmation? = null,
     private val alias: String = "countersign.device",
 ) : KeyStore {
-    private val creating = Mutex()
-
     private val keystore: java.security.KeyStore
         get() = java.security.KeyStore.getInstance(PROVIDER).apply { load(null) }
 

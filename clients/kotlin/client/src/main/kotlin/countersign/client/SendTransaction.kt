@@ -29,14 +29,15 @@ class AccessNodeException(val status: Int, message: String) : IOException("the a
 private const val POLL_MS = 500L
 private const val SEAL_MS = 60_000L
 
-/** Answers of a load balancer, for example: the node may have what was submitted. */
-private val LOST = setOf(429, 502, 503, 504)
+/** An answer of a load balancer, for example: the node may have what was submitted. */
+private fun isLost(status: Int) = status == 429 || status >= 502
 
 /**
  * Builds a transaction of the account, has it signed by device, server and paymaster, submits it and waits
  * for the seal. Those of one client are sent one after another. `onSigned` gets the id before anything is
  * submitted: keep it until the result is known, and ask `awaitSeal` for it after a crash. Throws
- * ProblemException where the service refuses to sign, TransactionFailedException where the chain refuses.
+ * ProblemException where the service refuses to sign, TransactionFailedException where the chain refuses,
+ * SessionEndedException where another person signed in before its turn.
  */
 suspend fun CountersignClient.sendTransaction(
     network: Network,
@@ -44,33 +45,39 @@ suspend fun CountersignClient.sendTransaction(
     arguments: List<CadenceValue> = emptyList(),
     gasLimit: ULong = 1000UL,
     onSigned: suspend (id: String) -> Unit = {},
-): String = sending.withLock {
-    val node = AccessNode(network.accessNode)
-    val address = plain(me().addresses.first { it.chainName == network.chainName && it.chainType == "cadence" }.address)
-    val (keyId, sequenceNumber) = node.key(address, deviceKey.publicKey)
-    val payload = TransactionPayload(
-        script = cadence,
-        arguments = arguments.map { it.encode() },
-        referenceBlockId = node.latestSealedBlock(),
-        gasLimit = gasLimit,
-        proposalKey = ProposalKey(address, keyId, sequenceNumber),
-        payer = plain(network.paymaster),
-        authorizers = listOf(address),
-    )
-    val transaction = sign(payload, network.chainName)
-    val id = transactionId(transaction)
-    onSigned(id)
-    node.submit(transaction)
-    try {
-        node.awaitSeal(id)
-        id
-    } catch (error: TransactionFailedException) {
-        // The payer's signature has another form, under which somebody else may have submitted the same
-        // transaction. Then this one is refused for its number, or for a key that was revoked since, or
-        // expires.
-        val twin = node.executedTwin(transaction) ?: throw error
-        node.awaitSeal(twin)
-        twin
+): String {
+    val owner = claim(session.credentials, "sub")
+    return sending.withLock {
+        val node = AccessNode(network.accessNode)
+        val account = me()
+        // A transaction of one person is never sent in another's name.
+        if (owner != null && account.id.toString() != owner) throw session.ended()
+        val address = plain(account.addresses.first { it.chainName == network.chainName && it.chainType == "cadence" }.address)
+        val (keyId, sequenceNumber) = node.key(address, deviceKey.publicKey)
+        val payload = TransactionPayload(
+            script = cadence,
+            arguments = arguments.map { it.encode() },
+            referenceBlockId = node.latestSealedBlock(),
+            gasLimit = gasLimit,
+            proposalKey = ProposalKey(address, keyId, sequenceNumber),
+            payer = plain(network.paymaster),
+            authorizers = listOf(address),
+        )
+        val transaction = sign(payload, network.chainName)
+        val id = transactionId(transaction)
+        onSigned(id)
+        node.submit(transaction)
+        try {
+            node.awaitSeal(id)
+            id
+        } catch (error: TransactionFailedException) {
+            // The payer's signature has another form, under which somebody else may have submitted the same
+            // transaction. Then this one is refused for its number, or for a key that was revoked since, or
+            // expires.
+            val twin = node.executedTwin(transaction) ?: throw error
+            node.awaitSeal(twin)
+            twin
+        }
     }
 }
 
@@ -118,6 +125,7 @@ private class AccessNode(private val baseUrl: String) {
 
     /** Submits; the same bytes again where no answer comes, since they run once. */
     suspend fun submit(transaction: FlowTransaction) = inTime(SEAL_MS) {
+        var isLost = false
         while (true) {
             try {
                 call(Request.Builder().post(body(transaction).toString().toRequestBody(JSON)), "/v1/transactions")
@@ -126,9 +134,11 @@ private class AccessNode(private val baseUrl: String) {
                 val isKnown = if (error.status == 409) true else isKnown(transactionId(transaction))
                 // The node has it already, from the call whose answer was lost.
                 if (isKnown == true) return@inTime
-                if (error.status !in LOST && isKnown == false) throw error
+                // Once an answer was lost, a refusal, perhaps of another node, says nothing about it.
+                isLost = isLost || isLost(error.status) || isKnown == null
+                if (!isLost) throw error
             } catch (_: IOException) {
-                // No answer.
+                isLost = true
             }
             delay(POLL_MS)
         }

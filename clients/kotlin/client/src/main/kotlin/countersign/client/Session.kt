@@ -47,7 +47,6 @@ private const val REFRESH_TRIES = 3
 private const val REFRESH_SECONDS = 20L
 private const val READ_TRIES = 3
 private val JSON = "application/json".toMediaType()
-private val LOST = setOf(502, 503, 504)
 
 /**
  * The tokens of a session: sent along with each call, and exchanged for the next pair when the access token
@@ -163,14 +162,14 @@ class Session internal constructor(
         error("unreachable")
     }
 
-    private fun ended() = SessionEndedException(401, JsonObject().apply { addProperty("error", "SessionEnded") }, null)
+    internal fun ended() = SessionEndedException(401, JsonObject().apply { addProperty("error", "SessionEnded") }, null)
 }
 
 private fun authorized(request: Request, accessToken: String): Request =
     request.newBuilder().header("Authorization", "Bearer $accessToken").build()
 
-/** Returns whether nothing is known of what became of a request. */
-internal fun isLost(error: IOException): Boolean = error !is ProblemException || error.status in LOST
+/** Returns whether nothing is known of what became of a request. Proxies have their own statuses, as 522. */
+internal fun isLost(error: IOException): Boolean = error !is ProblemException || error.status >= 502
 
 /** OkHttp throws other exceptions, as of the store, on its own thread too, which ends an Android app. */
 private fun asIo(chain: Interceptor.Chain): Response = try {

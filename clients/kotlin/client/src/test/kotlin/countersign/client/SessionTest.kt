@@ -195,6 +195,7 @@ class SessionTest {
     /** Sends a transaction by a gateway and an access node in one; `node` answers for transactions. */
     private suspend fun send(
         onSigned: suspend (id: String) -> Unit = {},
+        credentials: CredentialStore = MemoryCredentials(),
         node: (HttpExchange) -> Pair<Int, String>,
     ): Result<String> {
         val key = MemoryKeyStore().create()
@@ -220,7 +221,7 @@ class SessionTest {
         val url = "http://127.0.0.1:${server.address.port}"
         val network = Network("flow", "cadence", 1, url, "0x01", "")
         val id = runCatching {
-            CountersignClient(url, key).sendTransaction(network, "transaction {}", onSigned = onSigned)
+            CountersignClient(url, key, credentials).sendTransaction(network, "transaction {}", onSigned = onSigned)
         }
         server.stop(0)
         return id
@@ -231,20 +232,31 @@ class SessionTest {
 
     @Test
     fun `the same bytes are submitted again where the node may have them`() = runBlocking {
-        // Whether the node has it: it has not, and it does not say.
-        for ((refusal, known) in listOf(503 to 404, 500 to 503)) {
+        // Whether the node has it: it has not, and it does not say. The last one is refused by another node.
+        val cases = listOf(listOf(503) to 404, listOf(522) to 404, listOf(500) to 503, listOf(503, 400) to 404)
+        for ((refusals, known) in cases) {
             val submitted = mutableListOf<String>()
             val id = send { exchange ->
                 if (exchange.requestMethod == "POST") submitted += exchange.requestBody.reader().readText()
                 when {
-                    exchange.requestMethod == "POST" -> (if (submitted.size == 1) refusal else 201) to ""
+                    exchange.requestMethod == "POST" -> (refusals.getOrNull(submitted.size - 1) ?: 201) to ""
                     "results" in exchange.requestURI.path -> 200 to result("")
                     else -> known to ""
                 }
             }
             assertEquals(64, id.getOrThrow().length)
-            assertEquals(listOf(submitted.first(), submitted.first()), submitted)
+            assertEquals(List(refusals.size + 1) { submitted.first() }, submitted)
         }
+    }
+
+    @Test
+    fun `a transaction of one person is not sent in the name of another, who has signed in before its turn`() = runBlocking {
+        val claims = Base64.getUrlEncoder().encodeToString("""{"sub":"another"}""".toByteArray())
+        val store = MemoryCredentials().apply { save(Credentials("e30.$claims.e30", "refresh-1")) }
+        var signed = ""
+        val id = send({ signed = it }, store) { 404 to "" }
+        assertEquals(SessionEndedException::class, id.exceptionOrNull()!!::class)
+        assertEquals("", signed)
     }
 
     @Test

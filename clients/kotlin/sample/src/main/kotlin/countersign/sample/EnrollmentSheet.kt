@@ -21,8 +21,8 @@ import androidx.compose.ui.unit.dp
 import countersign.client.CountersignClient
 import countersign.client.EnrollmentException
 import countersign.client.ShownEnrollment
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.launch
-import java.io.IOException
 
 /**
  * Asks the person about a new device: says what approving does, and takes the code that the new device shows.
@@ -50,7 +50,10 @@ fun EnrollmentSheet(client: CountersignClient, enrollment: ShownEnrollment, done
                 done()
             } catch (error: EnrollmentException) {
                 problem = "Nothing was approved: ${error.message}"
-            } catch (error: IOException) {
+            } catch (error: CancellationException) {
+                throw error
+            } catch (error: Exception) {
+                // The phone's dialog has exceptions of its own, as where the person closes it.
                 problem = error.message.orEmpty()
             } finally {
                 isBusy = false
