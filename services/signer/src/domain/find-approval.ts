@@ -65,8 +65,9 @@ export async function requireSigner(
 /**
  * Loads the keys of the account that may approve an addition, as the signer knows them: those that it has
  * helped onto the account, but not blocked or revoked ones, nor the new key itself. Recovery keys come first,
- * then user keys, the oldest of them first. A device whose key's revocation was signed and never executed
- * approves with its own session.
+ * then the user keys that no device approved, then the others, the oldest of each first: a thief's device may
+ * approve any number over days, which must take no place of a device that a recovery key brought back. A
+ * device whose key's revocation was signed and never executed approves with its own session.
  */
 async function loadApprovers(
   { addedKeys, recoveryKeys, revokedKeys }: FactSources,
@@ -74,7 +75,8 @@ async function loadApprovers(
 ): Promise<Candidate[]> {
   const excluded = [addedUserKey(template) ?? token.accountKey, ...blockedKeys];
   const mayApprove = ({ publicKey }: PublicKey) => !excluded.some((key) => sameHolder(key.publicKey, publicKey));
-  const users = (await addedKeys.of(account)).map((each) => ({ ...each, isRecoveryKey: false }));
+  const added = (await addedKeys.of(account)).map((each) => ({ ...each, isRecoveryKey: false }));
+  const users = added.toSorted((a, b) => Number(a.source === "device") - Number(b.source === "device"));
   const recovery = (await recoveryKeys.of(account)).map(async (key) => ({
     key,
     revoked: await revokedKeys.has(account, key.publicKey),

@@ -95,6 +95,28 @@ describe("the keys that may approve an ephemeral token's addition", () => {
     await addKey(key().publicKey);
   });
 
+  it("of a thief's device, signed for over days, take no place of a device that a recovery key brought back", async () => {
+    const recovery = key();
+    const recovered = key();
+    await recoveryKeys.record(account, recovery.publicKey);
+    for (let day = 0; day < 2; day++) {
+      for (let i = 0; i < MAX_DEVICE_APPROVED_KEYS_PER_DAY; i++) await addKey(key().publicKey);
+      clock.advance(24 * HOUR);
+    }
+    const now = clock.now();
+    await addedKeys.record(
+      account,
+      { key: recovered.publicKey, source: "recovery", renewableSince: now, approverSince: undefined },
+      now,
+    );
+    const next = key();
+    const ephemeral = { ...sessionOf(next), scope: "sign", sessionId: "request" } as const;
+    const payload = changeOf({ template: "add-user-key", newKey: next.publicKey });
+    expect(await refusalOf(paymaster(asked(await envelopeBy(payload, [recovered], ephemeral), ephemeral)))).toBe(
+      "signed",
+    );
+  });
+
   it("are tried a few at a time: other requests are served between them", async () => {
     const message = decodeMessage(envelopeMessage(byDevice({}, key("ES256K"))));
     const candidates = Array.from({ length: 64 }, () => ({ key: key().publicKey, isRecoveryKey: false }));
