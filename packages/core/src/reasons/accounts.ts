@@ -13,7 +13,8 @@ export const ACCOUNTS = {
     http: 403,
     title: "The account is frozen",
     cause: "A device or the recovery key of the person has frozen the account.",
-    remedy: "Show that the account is frozen. An older device or the recovery key can unfreeze it.",
+    remedy:
+      "Show that the account is frozen. An older device or the recovery key can unfreeze it. For up to two seconds after a freeze is lifted this may still come: repeat the request.",
   },
   UnfreezeNotAllowed: {
     grpc: "PERMISSION_DENIED",

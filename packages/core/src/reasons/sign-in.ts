@@ -87,8 +87,10 @@ export const SIGN_IN = {
     grpc: "INVALID_ARGUMENT",
     http: 400,
     title: "The key is not registered",
-    cause: "The key is not registered for this identity.",
-    remedy: "Sign up if the person has no account; otherwise enroll the device with a 2FA request.",
+    cause:
+      "The key is not registered for this identity. A challenge answers this also where the identity has no account.",
+    remedy:
+      "Sign up if the person has no account (`AccountNotFound` from a 2FA request says so); otherwise enroll the device with a 2FA request.",
   },
   InvalidSignature: {
     grpc: "UNAUTHENTICATED",
