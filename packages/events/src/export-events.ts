@@ -4,6 +4,8 @@ import { DeliverPolicy, type NatsConnection } from "nats";
 import { connectOperator } from "./set-up.ts";
 import { EVENTS_STREAM, EVENTS_SUBJECTS, type EventStream, eventStreams, partitionsIn } from "./stream.ts";
 
+const WITHOUT = "skip this file, and give the restore commands --no-events";
+
 /** Whether bytes are an event whose time can be read: others must not stop a restore. */
 function isEvent(data: Uint8Array): boolean {
   try {
@@ -53,7 +55,7 @@ export async function* exportEvents(natsUrl: string, tls: TlsMaterial, since: Da
     const { config } = await streams.info(EVENTS_STREAM);
     const read = async ({ name }: EventStream) => {
       const info = await streams.info(name).catch((cause) => {
-        throw new Error(`${name} is missing: use --no-events`, { cause });
+        throw new Error(`${name} is missing: ${WITHOUT}`, { cause });
       });
       return { name, created: Date.parse(info.created), maxAge: info.config.max_age / 1_000_000 };
     };
@@ -65,7 +67,7 @@ export async function* exportEvents(natsUrl: string, tls: TlsMaterial, since: Da
       const keepsSince = maxAge === 0 ? 0 : Date.now() - maxAge;
       // `since` has a margin of a minute.
       if (since.getTime() + 60_000 < Math.max(begins, keepsSince))
-        throw new Error(`${name} has no events of ${since.toISOString()}, or has deleted them: use --no-events`);
+        throw new Error(`${name} has no events of ${since.toISOString()}, or has deleted them: ${WITHOUT}`);
     }
     yield* byTime(found.map(({ name }) => readSince(operator, name, since)));
   } finally {
