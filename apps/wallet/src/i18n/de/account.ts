@@ -13,7 +13,7 @@ export const account: typeof English = {
     script: "Skript",
     recent: "Zuletzt",
     empty: "Noch keine Transaktionen dieses Telefons",
-    emptyHint: "Holen Sie Testgeld und senden Sie etwas an das andere Telefon.",
+    emptyHint: "Holen Sie Testgeld und senden Sie etwas davon.",
     sponsored: "Gebühr zahlt der Dienst",
     all: "Ganzer Verlauf",
   },

@@ -86,7 +86,7 @@ export const page: typeof English = {
   },
   enroll: {
     title: "Diesen Code auf dem anderen Telefon eingeben",
-    lede: "Beide Telefone leiten ihn aus dem Schlüssel dieses Telefons ab. Wäre er unterwegs vertauscht worden, wären die Codes verschieden.",
+    lede: "Dieses Telefon bildet ihn aus Zufallszeichen und seinem Schlüssel; das andere prüft ihn am Schlüssel, den es unterschreiben wird. Wäre dieser unterwegs vertauscht worden, passte der Code nicht.",
     expires: (seconds) => `Noch ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} gültig`,
     waiting: "Warten auf die Bestätigung …",
     approveTitle: "Ein neues Telefon möchte dazu",

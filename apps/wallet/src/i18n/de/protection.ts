@@ -26,7 +26,7 @@ export const protection: typeof English = {
     unfreeze: "Entsperren",
     frozen: "Das Konto ist gesperrt",
     frozenHint:
-      "Für das Konto wird nichts unterschrieben. Das Telefon, das es gesperrt hat, hebt das nach einer Wartezeit auf.",
+      "Für das Konto wird nichts unterschrieben. Ein Telefon hebt das nach einer Wartezeit auf; das Telefon, das es gesperrt hat, und ein weiteres sofort.",
     availableIn: (seconds) => `Möglich in ${seconds} s`,
     availableNow: "Jetzt möglich",
     recovery: "Ersatzschlüssel",

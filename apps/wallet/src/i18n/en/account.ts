@@ -11,7 +11,7 @@ export const account = {
     script: "Script",
     recent: "Recent",
     empty: "No transactions from this phone yet",
-    emptyHint: "Get test tokens, then send some to the other phone.",
+    emptyHint: "Get test tokens, then send some.",
     sponsored: "Fee paid by the service",
     all: "All activity",
   },

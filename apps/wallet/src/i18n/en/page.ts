@@ -80,7 +80,7 @@ export const page = {
   },
   enroll: {
     title: "Type this code on your other phone",
-    lede: "Both phones derive it from this phone's key. If somebody swapped that key on the way, the codes would differ.",
+    lede: "This phone makes it from random characters and its key; the other phone checks it against the key that it is about to sign. If somebody swapped that key on the way, the code would not fit.",
     expires: (seconds: number) => `Valid for ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`,
     waiting: "Waiting for the approval …",
     approveTitle: "A new phone asks to join",

@@ -21,7 +21,8 @@ export const protection = {
     freezeHint: "Stops all signing at once, on all phones.",
     unfreeze: "Unfreeze",
     frozen: "The account is frozen",
-    frozenHint: "Nothing is signed for it. The phone that froze it can lift that after a time lock.",
+    frozenHint:
+      "Nothing is signed for it. One phone lifts that after a time lock; the phone that froze it and another one, at once.",
     availableIn: (seconds: number) => `Possible in ${seconds} s`,
     availableNow: "Possible now",
     recovery: "Recovery key",
