@@ -55,7 +55,7 @@ export const auditVerify = adminCommand({
       const { problems, records, chains, checkpoints, uncovered, until, losses, archived } = result;
       show(result, () => [
         ...problems.map((problem) => `WRONG  ${neutralize(problem)}`),
-        `${records} records in ${chains} chains under ${checkpoints} checkpoints${until && ` until ${until}`}`,
+        `records: ${records}, chains: ${chains}, checkpoints: ${checkpoints}${until && `, until ${until}`}`,
         ...(uncovered > 0n ? [`${uncovered} records at the end are under no checkpoint yet`] : []),
         ...(archived ? [`ARCHIVED  ${neutralize(archived)}`] : []),
         ...losses.map((loss) => `LOST  ${neutralize(loss)}`),

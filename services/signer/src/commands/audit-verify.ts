@@ -48,7 +48,7 @@ export const auditVerify = command({
     for (const problem of problems.slice(0, MAX_SHOWN_PROBLEMS)) print(`WRONG  ${problem}`);
     if (problems.length > MAX_SHOWN_PROBLEMS) print(`WRONG  and ${problems.length - MAX_SHOWN_PROBLEMS} more`);
     print(
-      `${records} records in ${chains} chains under ${checkpoints} checkpoints${until ? ` until ${until.toISOString()}` : ""}`,
+      `records: ${records}, chains: ${chains}, checkpoints: ${checkpoints}${until ? `, until ${until.toISOString()}` : ""}`,
     );
     if (uncovered > 0) print(`${uncovered} records at the end are under no checkpoint yet`);
     if (elsewhere.every(({ checkpoints: [some] }) => !some))
