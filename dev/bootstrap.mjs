@@ -55,7 +55,7 @@ function install() {
 }
 
 function runNpm() {
-  console.log("installing dependencies (npm ci), about a minute the first time …");
+  console.log("installing dependencies (npm ci), one to five minutes the first time …");
   // npm runs us as a script: its own entry is in the environment. Without it, the npm on the path.
   const npm = process.env.npm_execpath;
   const [command, args] = npm?.endsWith(".js") ? [process.execPath, [npm]] : ["npm", []];

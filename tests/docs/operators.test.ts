@@ -33,7 +33,6 @@ beforeAll(async () => {
   };
   const program = join(import.meta.dirname, "substitutes.ts");
   for (const name of Object.keys(SUBSTITUTES)) command(name, `exec ${process.execPath} ${program} ${name}`);
-  command("node", `exec ${process.execPath}`);
   command("countersign", `exec ${process.execPath} ${join(root, "admin/src/cli.ts")}`);
 
   const { client } = await signUpPerson();
@@ -57,6 +56,7 @@ beforeAll(async () => {
     ["<subject>", "cs.v1.account.*.account-deployed"],
     ["--from-file=…", "--from-file=token-key-encryption.key"],
     [".local/stack.json", stackFile],
+    ["node_modules/.bin/node", process.execPath],
   ];
   // The audit's public key, and the file of checkpoints beside it, as docs/audit.md has them made.
   const keystore = resolve(root, stack.stateDir, "keys/signer-keystore");
