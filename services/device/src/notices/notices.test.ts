@@ -268,6 +268,12 @@ describe("notices", () => {
     await handler()({ ...delivered, subject: `cs.v1.key.${accountId}.account-frozen` });
     await handler()(event("auth.account-frozen", {}));
     await handler()(event("auth.session-created", {}));
+    // Its statement is shared with others' events, and would fail for all of them.
+    for (const time of [Number.NaN, -1e14]) {
+      const { event: made, ...rest } = signedIn();
+      await handler()({ ...rest, event: { ...made, occurredAt: new Date(time) } });
+    }
     expect(pushes).toEqual([]);
+    expect(uses).toEqual([]);
   });
 });

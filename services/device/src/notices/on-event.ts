@@ -65,7 +65,9 @@ export function onNoticeEvent({ deliveries, recordUse, send }: OnNoticeEventOpti
     const { id, accountId, occurredAt } = event;
     const parts = subjectParts(subject);
     // An incomplete event stays so when it is delivered again.
-    if (parts?.accountId !== accountId || occurredAt === undefined || !isUuid(accountId) || !isUuid(id)) return;
+    if (parts?.accountId !== accountId || !isUuid(accountId) || !isUuid(id)) return;
+    // Also refuses an invalid date.
+    if (occurredAt === undefined || !(occurredAt.getTime() >= 0)) return;
     const kind = await kindOf(parts.name, event, occurredAt);
     if (kind !== undefined) await send({ eventId: id, accountId, kind, occurredAt });
   };

@@ -65,6 +65,8 @@ it("does not ask about what was answered meanwhile, is not known, or is not the 
   await handle("unheard-of");
   await handle("approved", {}, v7());
   await handle("approved", { twoFactorChanged: undefined });
+  // Its statement is shared with others' events, and would fail for all of them.
+  await handle("approved", { id: "no UUID" });
   request = undefined;
   await handle("approved");
   expect(pushes).toEqual([]);

@@ -26,7 +26,8 @@ export const onTwoFactorChanged =
     const seen = toAccountEvent(0, subject, event);
     const { id, accountId, twoFactorChanged } = event;
     // An incomplete event is dropped: another delivery would not complete it.
-    if (seen === undefined || !isPushKind(seen.type) || twoFactorChanged === undefined || !isUuid(accountId)) return;
+    if (seen === undefined || !isPushKind(seen.type) || twoFactorChanged === undefined) return;
+    if (!isUuid(accountId) || !isUuid(id)) return;
     const isPending = twoFactorChanged.status === "pending";
     const request = await requests.find(accountId, twoFactorChanged.id);
     if (request === undefined || (isPending && request.status !== "pending")) return;
