@@ -219,6 +219,21 @@ it("a key has one role: a user key becomes no recovery key, for which a token wo
   expect(await refusalOf(addKey(negated(young.publicKey)))).toBe("BadTemplateArguments");
 });
 
+it("a device's key is not marked as revoked by being named as the recovery key, for which a token would be enough", async () => {
+  const { publicKey: serverKey } = await vault.publicKey(server);
+  ageIs(HOUR);
+  for (const oldKey of [device.publicKey.publicKey, negated(device.publicKey).publicKey]) {
+    for (const change of [
+      { template: "revoke-recovery-key", serverKey, oldKey },
+      { template: "replace-recovery-key", serverKey, oldKey, newKey: key().publicKey },
+    ] as const)
+      await transaction(asked(payloadMessage(changeOf(change)), fresh()));
+  }
+  // It still approves, and what it adds is known.
+  await addKey(young.publicKey);
+  expect(await addedKeys.of(account)).toMatchObject([{ revoked: false }, { revoked: false }]);
+});
+
 describe("a key that a recovery key is to add", () => {
   it("is added, though a thief's old phone has named it as revoked, approved by it or not", async () => {
     const recovery = key();

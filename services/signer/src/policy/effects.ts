@@ -43,7 +43,7 @@ export interface DeviceApprovedKey {
 export interface Revocation {
   /** 128 hex digits. */
   readonly publicKey: string;
-  /** By a template that fails on chain for a recovery key: it is not the revocation of one. */
+  /** By a template that fails on chain for a recovery key; false: for a user key. It revokes no such key. */
   readonly isOfUserKey: boolean;
   /** Revocations after `recentSince`, after which that of a key which the signer does not know has no row. */
   readonly limit: number;

@@ -151,6 +151,20 @@ it("few revocations in a day of keys that the signer does not know are kept, and
   expect(effect).toEqual(revocationOf(unknown));
 });
 
+it("a user key is not revoked as a recovery key", async () => {
+  const account = someBinding();
+  const store = prismaEffectStore(prisma, bindings);
+  const userKey = key();
+  const addition: Effect = {
+    kind: "key-addition",
+    ...{ key: userKey, source: "device", renewableSince: new Date(0), approverSince: undefined },
+  };
+  await store.record(account, [addition, revocationOf(userKey, 256, false)], clock.now());
+  expect(await prismaRevokedKeys(prisma).has(account, userKey.publicKey)).toBe(false);
+  await store.record(account, [revocationOf(userKey)], clock.now());
+  expect(await prismaRevokedKeys(prisma).has(account, userKey.publicKey)).toBe(true);
+});
+
 it("a recovery key is not revoked as a user key, and adds a revoked key once", async () => {
   const account = someBinding();
   const store = prismaEffectStore(prisma, bindings);

@@ -92,9 +92,9 @@ export const prismaRevokedKeys = (
       const recent = await prisma.revokedKey.count({ where: { ...where, signedAt: { gt: recentSince } } });
       const isRecoveryKey =
         (await prisma.recoveryKey.count({ where: { ...where, publicKey: { startsWith: keyX } } })) > 0;
-      if (isRecoveryKey && isOfUserKey) return;
-      const isKnown = async () =>
-        isRecoveryKey || (await prisma.addedKey.count({ where: { ...where, keyX } })) > 0 || has({ ...where, keyX });
+      const isUserKey = (await prisma.addedKey.count({ where: { ...where, keyX } })) > 0;
+      if (isOfUserKey ? isRecoveryKey : isUserKey) return;
+      const isKnown = async () => isRecoveryKey || isUserKey || has({ ...where, keyX });
       if (recent >= limit && !(await isKnown())) return;
       await prisma.revokedKey.createMany({ data: [{ ...where, keyX, signedAt }], skipDuplicates: true });
     },

@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import type { EffectStore, RecoveryKeys, RevokedKeys } from "../domain/ports.ts";
+import type { AddedKeys, EffectStore, RecoveryKeys, RevokedKeys } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
 import type { DeviceApprovedKey, Effect, KeyAddition, RecoveryKeySlot, SequenceNumberUse } from "../policy/effects.ts";
 import { sameHolder } from "../policy/template.ts";
@@ -17,7 +17,7 @@ export interface MemoryStores {
     forget(account: Binding, publicKey: string): Promise<void>;
   };
   readonly signedTemplates: { record(account: Binding, use: SequenceNumberUse, now: Date): Promise<boolean> };
-  readonly addedKeys: {
+  readonly addedKeys: AddedKeys & {
     record(account: Binding, addition: KeyAddition, now: Date): Promise<boolean>;
     countOthersOfDevices(key: DeviceApprovedKey): number;
   };
@@ -37,8 +37,10 @@ export function memoryEffects(stores: MemoryStores): EffectStore {
         return true;
       case "revocation": {
         const recoveryKeys = await stores.recoveryKeys.of(account);
-        const isRecoveryKey = recoveryKeys.some(({ publicKey }) => sameHolder(publicKey, effect.publicKey));
-        if (!isRecoveryKey || !effect.isOfUserKey) await stores.revokedKeys.record(account, effect.publicKey);
+        const hasOtherRole = effect.isOfUserKey
+          ? recoveryKeys.some(({ publicKey }) => sameHolder(publicKey, effect.publicKey))
+          : (await stores.addedKeys.find(account, effect.publicKey)) !== undefined;
+        if (!hasOtherRole) await stores.revokedKeys.record(account, effect.publicKey);
         return true;
       }
       case "sequence-number":
