@@ -15,6 +15,7 @@ import { postgresChallengeStore } from "../../../services/auth/src/store/postgre
 import { postgresSessionStore } from "../../../services/auth/src/store/postgres-session-store.ts";
 import { postgresSignUpStore } from "../../../services/auth/src/store/postgres-sign-up-store.ts";
 import { PrismaClient as DevicePrisma } from "../../../services/device/src/store/generated/client.ts";
+import { postgresDeliveryStore } from "../../../services/device/src/store/postgres-delivery-store.ts";
 import { postgresDeviceStore } from "../../../services/device/src/store/postgres-device-store.ts";
 import { PrismaClient as KeyPrisma } from "../../../services/key/src/store/generated/client.ts";
 import { postgresKeyStore } from "../../../services/key/src/store/postgres-key-store.ts";
@@ -68,7 +69,9 @@ export async function explain(): Promise<number> {
     const challenges = postgresChallengeStore(auth!);
     const sessions = postgresSessionStore(authPrisma, auth!);
     const keys = postgresKeyStore(new KeyPrisma({ adapter: key!.adapter }), key!);
-    const devices = postgresDeviceStore(new DevicePrisma({ adapter: device!.adapter }), device!);
+    const devicePrisma = new DevicePrisma({ adapter: device!.adapter });
+    const devices = postgresDeviceStore(devicePrisma, device!);
+    const deliveries = postgresDeliveryStore(devicePrisma, device!);
     const accountPrisma = new AccountPrisma({ adapter: account!.adapter });
     const accounts = postgresAccountStore(accountPrisma, account!);
     await ensureProposalKeys(accountPrisma, "flow", 1);
@@ -173,6 +176,8 @@ export async function explain(): Promise<number> {
       ...{ transactionId: "", sequenceNumber: 1n, referenceHeight: 1n, serverKeys: [""], serverKeyVersion: 1 },
     };
     const created = { accountId, address: "02", evmAddress: "0x02", serverKeyIndex: 0 };
+    const notice = { eventId: randomUUID(), accountId, kind: "new-sign-in", at: now, since: new Date(0), limit: 20 };
+    const mail = { ...notice, target: "email" };
     const happened = { now, occurredAt: now, requestId: "" };
 
     const hot: readonly (readonly [string, () => Promise<unknown>])[] = [
@@ -195,6 +200,10 @@ export async function explain(): Promise<number> {
       ["sign-in: begin the session", () => challenges.succeed(challenge.data, first, "", undefined)],
       ["sign-in: the last use of the key", () => keys.touch(accountId, publicKey, now)],
       ["sign-in: the last use of the device", () => devices.touch(accountId, publicKey, now)],
+      ["sign-in: begin the notice", () => deliveries.begin(notice)],
+      ["sign-in: the devices of the notice", () => devices.listLive(accountId)],
+      ["sign-in: was it mailed?", () => deliveries.has(mail)],
+      ["sign-in: it was", () => deliveries.note(mail)],
       ["sign-in: of a device that has a session", () => sessions.begin(second, "")],
       ["refresh", () => sessions.update(second, (next) => ({ next, result: true }), now, "")],
       ["account/me", () => accounts.find(accountId, "flow")],
