@@ -52,8 +52,8 @@ describe("withFreshLogin", () => {
     const refused = setUp(stored, [403, { error: "TimeLockRequired" }]);
     await expect(refused.change()).rejects.toMatchObject({ error: "TimeLockRequired" });
     expect(refused.logins).toEqual([]);
-    const stubborn = setUp(stored, tooOld, ...signIn, tooOld);
-    await expect(stubborn.change()).rejects.toMatchObject({ error: "LoginTooOld" });
-    expect(stubborn.logins).toHaveLength(1);
+    const refusedTwice = setUp(stored, tooOld, ...signIn, tooOld);
+    await expect(refusedTwice.change()).rejects.toMatchObject({ error: "LoginTooOld" });
+    expect(refusedTwice.logins).toHaveLength(1);
   });
 });

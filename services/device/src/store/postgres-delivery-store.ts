@@ -13,9 +13,10 @@ export function postgresDeliveryStore(
   prisma: PrismaClient,
   postgres: Postgres,
 ): Deliveries & DeliveryStore & PushTokens {
-  /** In the order of the events, so that replicas do not deadlock. */
+  /** In the order of their primary key, so that replicas do not deadlock. */
   async function insert(deliveries: readonly Delivery[]): Promise<undefined[]> {
-    const sorted = deliveries.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1));
+    const keyOf = ({ eventId, target }: Delivery) => `${eventId} ${target}`;
+    const sorted = deliveries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
     const columnOf = (name: keyof Delivery) => sorted.map((delivery) => delivery[name]);
     await postgres.execute(sql`
       INSERT INTO delivery (event_id, target, account_id, kind, created_at)

@@ -77,18 +77,17 @@ export const prismaRevokedKeys = (
 ) => {
   const has = async (key: { accountId: string; chainName: string; keyX: string }): Promise<boolean> =>
     (await prisma.revokedKey.count({ where: key })) > 0;
-  const idOf = ({ accountId, chainName }: AccountOnChain, publicKey: string) => ({
-    ...{ accountId, chainName, keyX: xOf(publicKey) },
-  });
+  const idOf = ({ accountId, chainName }: AccountOnChain, publicKey: string) => {
+    return { accountId, chainName, keyX: xOf(publicKey) };
+  };
   return {
     /** Records nothing where the limit is reached and the key is unknown, or where it has the other role. */
     async record(
-      { accountId, chainName }: AccountOnChain,
+      account: AccountOnChain,
       { publicKey, isOfUserKey, limit, recentSince }: Revocation,
       signedAt: Date,
     ): Promise<void> {
-      const keyX = xOf(publicKey);
-      const where = { accountId, chainName };
+      const { keyX, ...where } = idOf(account, publicKey);
       const recent = await prisma.revokedKey.count({ where: { ...where, signedAt: { gt: recentSince } } });
       const isRecoveryKey =
         (await prisma.recoveryKey.count({ where: { ...where, publicKey: { startsWith: keyX } } })) > 0;
