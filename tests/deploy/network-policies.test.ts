@@ -162,7 +162,7 @@ describe("reachability", () => {
     expect(mutated("signer.v1.Information/Explain", ["gateway", "demo-backend", "key"])).toEqual([
       "key → signer grpc: possible",
     ]);
-    expect(mutated("auth.v1.Contacts/GetContact", ["device"])).toEqual([]);
+    expect(mutated("auth.v1.Contacts/ListEmails", ["device"])).toEqual([]);
     expect(mutated("key.v1.Keys/ListKeys", ["auth", "device"])).toContain("device → key grpc: possible");
   });
 });

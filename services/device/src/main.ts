@@ -1,5 +1,5 @@
 import { adminHandlers, createActionLog, onPersonErased } from "@countersign/admin-actions";
-import { asPort } from "@countersign/core";
+import { asPort, createBatcher } from "@countersign/core";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { AdminService } from "@countersign/proto/admin/v1/admin.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
@@ -79,7 +79,10 @@ async function start(service: ServiceProcess) {
     requests,
     deliveries: asPort("deliveries", postgresDeliveryStore(prisma, postgres)),
     recordUse: recordDeviceUse({ store: devices, clock }),
-    findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
+    // Every sign-in is a notice: those that wait share one call.
+    findEmail: createBatcher(
+      async (accountIds) => (await contacts.listEmails({ accountIds: [...accountIds] }, { idempotent: true })).emails,
+    ),
     maxPerDay: config.noticesPerDay,
   });
   const webhookStore = asPort("webhooks", postgresWebhookStore(postgres));

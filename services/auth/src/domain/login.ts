@@ -68,8 +68,8 @@ export interface IdentityStore {
 }
 
 export interface ContactStore {
-  /** Returns the e-mail address that the provider reported; undefined where the account has none. */
-  emailOf(accountId: string): Promise<string | undefined>;
+  /** Returns the e-mail address that the provider reported for each account; "" where there is none. */
+  listEmails(accountIds: readonly string[]): Promise<string[]>;
   /** Returns the apps that an account signed up in or has sessions of; or the app of one of its sessions. */
   appsOf(accountId: string, sessionId?: string): Promise<string[]>;
 }

@@ -14,7 +14,7 @@ it("finds the e-mail addresses of accounts that are asked for at once", async ()
       createdAt: now,
     })),
   });
-  const { emailOf } = postgresContactStore(prisma, postgres);
-  const asked = [...accounts, { accountId: uuidv4() }, accounts[0]!].map(({ accountId }) => emailOf(accountId));
-  expect(await Promise.all(asked)).toEqual(["ada@example.com", "bob@example.com", "", undefined, "ada@example.com"]);
+  const asked = [...accounts, { accountId: uuidv4() }, accounts[0]!].map(({ accountId }) => accountId);
+  const emails = await postgresContactStore(prisma, postgres).listEmails(asked);
+  expect(emails).toEqual(["ada@example.com", "bob@example.com", "", "", "ada@example.com"]);
 });

@@ -1,4 +1,3 @@
-import { createBatcher } from "@countersign/core";
 import { type Postgres, sql } from "@countersign/postgres";
 import type { ContactStore } from "../domain/login.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -12,16 +11,13 @@ export async function appsOf(db: Prisma.TransactionClient, accountId: string, id
   return [...new Set([...signUps, ...sessions].map(({ appId }) => appId))];
 }
 
-/** Reads contacts in Postgres, from the profiles of sign-ups; the addresses that wait by one statement. */
-export function postgresContactStore(prisma: PrismaClient, postgres: Postgres): ContactStore {
-  const emailOf = createBatcher(async (accountIds: readonly string[]) => {
+/** Reads contacts in Postgres, from the profiles of sign-ups. */
+export const postgresContactStore = (prisma: PrismaClient, postgres: Postgres): ContactStore => ({
+  async listEmails(accountIds) {
     const rows = await postgres.query<{ accountId: string; email: string }>(sql`
       SELECT account_id AS "accountId", email FROM identity WHERE account_id = ANY(${accountIds}::uuid[])`);
     const emails = new Map(rows.map(({ accountId, email }) => [accountId, email]));
-    return accountIds.map((accountId) => emails.get(accountId));
-  });
-  return {
-    emailOf: (accountId) => emailOf(accountId),
-    appsOf: (accountId, sessionId) => appsOf(prisma, accountId, sessionId),
-  };
-}
+    return accountIds.map((accountId) => emails.get(accountId) ?? "");
+  },
+  appsOf: (accountId, sessionId) => appsOf(prisma, accountId, sessionId),
+});
