@@ -72,3 +72,20 @@ it.each([
   expect(err.join("\n")).toMatch(message);
   expect(seen).toEqual([]);
 });
+
+it("shows an error without what Prisma says of the call's arguments", async () => {
+  const failing = command({
+    usage: "fail",
+    about: "Fails.",
+    options: {},
+    run: async () => {
+      throw new Error(
+        'Invalid `prisma.identity.findMany()` invocation:\n\n{ where: { email: "ada@example.com" } }\n\nUnknown field',
+      );
+    },
+  });
+  process.argv = ["node", "cli.ts", "fail"];
+  await runCommand("auth", [failing]);
+  expect(process.exitCode).toBe(2);
+  expect(err).toEqual(["Invalid `prisma.identity.findMany()` invocation\n\nUnknown field"]);
+});

@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import type { Env } from "./config.ts";
+import { scrub } from "./log.ts";
 
 /** The input of a command: its own arguments, the environment, and its output. */
 export interface CommandContext {
@@ -77,7 +78,7 @@ export async function runCommand(
   program: string,
   commands: readonly Command[],
   report = (error: unknown): void => {
-    console.error((error as Error).message);
+    console.error(scrub((error as Error).message));
     process.exitCode = 2;
   },
 ): Promise<void> {
