@@ -68,8 +68,8 @@ describe("a thief's device that its owner has approved by mistake", () => {
     const delayed = { status: 403, body: { error: "TimeLockRequired", availableAt: expect.stringMatching(/Z$/) } };
     const token = tokenOf(thief);
     expect(await ask("transaction", token, message)).toMatchObject(delayed);
-    expect(await ask("transaction", token, payloadMessage(own))).toMatchObject(delayed);
-    expect(await ask("transaction", token, envelopeMessage({ ...own, payloadSignatures: [] }))).toMatchObject(delayed);
+    for (const paidByAccount of [payloadMessage(own), envelopeMessage({ ...own, payloadSignatures: [] })])
+      expect((await ask("transaction", token, paidByAccount)).body).toMatchObject({ reason: "UnknownPayer" });
     expect(await ask("paymaster", token, envelopeMessage({ ...payload, payloadSignatures }))).toMatchObject(delayed);
 
     const [lock] = await owner.client.timeLocks();

@@ -3,7 +3,7 @@ import type { DecodedMessage } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { type Binding, requireOwnAccount, serverKeyOf } from "../policy/account.ts";
 import { type ChainPolicy, referenceSeconds, wantedServerKeyVersion } from "../policy/chain.ts";
-import { endOfFreeze } from "../policy/effects.ts";
+import { endOfFreeze, openSince } from "../policy/effects.ts";
 import type { HistoryFacts } from "../policy/history-rules.ts";
 import { deviceSignatures } from "../policy/paymaster-rules.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -127,9 +127,10 @@ export async function loadHistory(
   const signed = { ...message, payloadSignatures: deviceSignatures(message, account) };
   const recoveryKeySigned = await someKeySigned(signed, knownRecoveryKeys);
   const source = token.scope === "recover" || recoveryKeySigned ? "recovery" : "device";
+  const by = { source, renewableSince: openSince({ chain }, now) } as const;
   const [laterNumberOpenUntil, newKeyWasRevoked, newKeyHasOtherRole, accountKeyAgeMs] = await Promise.all([
     loadLaterNumber(sources, message, account, chain, now),
-    newKey !== undefined && revokedKeys.forbidAddition(account, newKey.publicKey, source),
+    newKey !== undefined && revokedKeys.forbidAddition(account, newKey.publicKey, by),
     newKey !== undefined &&
       (template.name === "add-user-key"
         ? knownRecoveryKeys.some(({ publicKey }) => sameHolder(publicKey, newKey.publicKey))

@@ -1,6 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
-import type { Effect, KeyAddition } from "../policy/effects.ts";
+import type { AddedBy, Effect } from "../policy/effects.ts";
 import type { TimeLock } from "../policy/time-lock.ts";
 import type { AddedKey } from "../policy/user-keys.ts";
 
@@ -81,9 +81,10 @@ export interface RevokedKeys {
    * Returns whether a revocation forbids that a key of this kind approves the addition. A recovery key, after
    * its time lock, adds a revoked key once, unless the account's creation or a recovery key has added it
    * before: the signer does not see whether the key was on chain, and with a device that a thief has, each
-   * key that the owner is about to add could be named as revoked.
+   * key that the owner is about to add could be named as revoked. Its own addition is renewed like each
+   * other, revoked or not: the answer may be lost.
    */
-  forbidAddition(account: AccountOnChain, publicKey: string, source: KeyAddition["source"]): Promise<boolean>;
+  forbidAddition(account: AccountOnChain, publicKey: string, by: AddedBy): Promise<boolean>;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Effect } from "../policy/effects.ts";
-import { keyWasRevoked } from "../policy/history-rules.ts";
+import { keyHasTwoRoles, keyWasRevoked } from "../policy/history-rules.ts";
 import { refusal } from "../policy/refusal.ts";
 import type { RequestFacts } from "../policy/request-facts.ts";
 import type { EffectStore } from "./ports.ts";
@@ -9,6 +9,8 @@ function refusalOf(effect: Effect) {
   switch (effect.kind) {
     case "not-revoked":
       return keyWasRevoked();
+    case "one-role":
+      return keyHasTwoRoles();
     case "recovery-key": {
       const detail = `${effect.limit} recovery keys were signed for in a day: wait`;
       return refusal("TooManyOpenTemplates", detail);

@@ -6,27 +6,33 @@ import {
   payloadMessage,
 } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { addition, ephemeral, newDevice, paid } from "../testing/key-addition-fixture.ts";
+import { addKey, changeOf, envelopeBy, revokeKey } from "../testing/key-history-fixture.ts";
 import {
   account,
+  addedKeys,
   asked,
   device,
   P256_PRIME,
   paymaster,
+  recoveryKeys,
   refusal,
+  revokedKeys,
   server,
   state,
   transaction,
   vault,
 } from "../testing/policy-fixture.ts";
+import { ageIs, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
 
 const OTHER_ACCOUNT = "01900000-0000-7000-8000-0000000000f2";
 describe("a key that was revoked", () => {
   const changing = (change: KeyChange, args = keyChangeArguments(change).map(encodeCadence)) =>
     payloadMessage({ ...addition(), script: keyTemplateScript(change.template), arguments: args });
   const gone = newDevice.publicKey;
-  const revoke = () => transaction(asked(changing({ template: "revoke-user-key", oldKey: gone.publicKey })));
+  const revoke = () => revokeKey(gone, device);
   /** Equal x, the other y: the same holder. */
   const negated: PublicKey = {
     algorithm: "ES256",
@@ -66,7 +72,28 @@ describe("a key that was revoked", () => {
 
   it("is revoked again and again: the first transaction may not have run", async () => {
     await revoke();
-    expect((await revoke()).signature).toHaveLength(64);
+    expect(await refusalOf(revoke())).toBe("signed");
+  });
+
+  it("is none that a stolen token names, for which the server key signs: the paymaster wants a user's key", async () => {
+    await addKey(gone);
+    const { publicKey: serverKey } = await vault.publicKey(server);
+    ageIs(HOUR);
+    for (const change of [
+      { template: "revoke-user-key", oldKey: gone.publicKey },
+      { template: "revoke-recovery-key", serverKey, oldKey: generateKeyPair().publicKey.publicKey },
+      { template: "replace-recovery-key", serverKey, oldKey: gone.publicKey, newKey: generateKeyPair().publicKey },
+      { template: "add-recovery-key", serverKey, newKey: generateKeyPair().publicKey },
+    ] as const) {
+      expect(await refusalOf(transaction(asked(changing(change), fresh())))).toBe("signed");
+      const [thief, unsigned] = [generateKeyPair(), changeOf(change)];
+      expect(await refusalOf(paymaster(asked(await envelopeBy(unsigned, [thief], fresh()), fresh())))).toBe(
+        "UserSignatureInvalid",
+      );
+      if (change.template !== "add-recovery-key") expect(await revokedKeys.has(account, change.oldKey)).toBe(false);
+    }
+    expect(await recoveryKeys.of(account)).toEqual([]);
+    expect((await addedKeys.find(account, gone.publicKey))?.revoked).toBe(false);
   });
 
   it("is another account's own", async () => {

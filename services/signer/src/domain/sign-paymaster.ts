@@ -25,7 +25,7 @@ export interface SignPaymasterPorts extends SigningPorts {
  * Crash: after the effects and before the record, the effects stay and no signature has left; the client asks
  * again.
  * Race: the statements of the effects and of the record check the limits that replicas share, and those of
- * the effects also that the key to add was not revoked meanwhile.
+ * the effects also that the key to add was not revoked or signed for in another role meanwhile.
  */
 export const signPaymaster = (ports: SignPaymasterPorts) => {
   const { decide, checkBackend, paymasters, effects: effectStore, reservationFor, clock } = ports;

@@ -59,8 +59,7 @@ export async function passScriptOrTemplate(
  * or none; later the record with the reservation, in one commit. A refusal writes its record or nothing.
  * Crash: after the effects and before the record, the effects stay and no signature has left; the client asks
  * again. They stay as well where the vault fails, and where the last commit refuses the signature by a limit.
- * Race: the statements of the effects and of the record check the limits that replicas share, and those of
- * the effects also that the key to add was not revoked meanwhile.
+ * Race: the statements of the effects and of the record check the limits that replicas share.
  */
 export const signTransaction = (ports: SigningPorts) => {
   const { decide, checkBackend, effects: effectStore, reservationFor, clock, unfrozenAt } = ports;

@@ -10,6 +10,7 @@ import { bytesToHex, challengeOf } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { simulatedPasskey } from "@countersign/keys/testing";
 import { beforeEach, describe, expect, it } from "vitest";
+import { changeOf, envelopeBy, sessionOf } from "../testing/key-history-fixture.ts";
 import {
   account,
   asked,
@@ -34,6 +35,14 @@ const adding = async (newKey = recovery.publicKey): Promise<Uint8Array> =>
   payloadMessage(
     changing({ template: "add-recovery-key", serverKey: (await vault.publicKey(server)).publicKey, newKey }),
   );
+/** Has the recovery key's addition signed by device, server key and paymaster, on a young account. */
+const add = async (change?: KeyChange): Promise<void> => {
+  ageIs(HOUR);
+  const { publicKey: serverKey } = await vault.publicKey(server);
+  const payload = changeOf(change ?? { template: "add-recovery-key", serverKey, newKey: recovery.publicKey });
+  const session = { ...sessionOf(device), ...fresh() };
+  await paymaster(asked(await envelopeBy(payload, [device], session), session));
+};
 /** Requests a template that is not signed yet; returns its time lock's id. */
 const requested = async (...request: Parameters<typeof asked>): Promise<string> => {
   const { metadata } = await transaction(asked(...request)).catch((thrown) => thrown);
@@ -158,8 +167,7 @@ describe("a recovery key's session", () => {
     accountKey: newDevice.publicKey,
   };
   it("locks nothing that a device approves, though there is a recovery key", async () => {
-    ageIs(HOUR);
-    await transaction(asked(await adding(), fresh()));
+    await add();
     const message = payloadMessage(addition());
     const { signature } = await transaction(asked(message));
     const own = { keyId: 1, signature: signMessage(device.privateKey, message) };
@@ -167,8 +175,7 @@ describe("a recovery key's session", () => {
   });
 
   it("keeps its time lock, which a device's own addition with a signature of unknown form does not replace", async () => {
-    ageIs(HOUR);
-    await transaction(asked(await adding(), fresh()));
+    await add();
     const message = payloadMessage(addition());
     const recovering = () => refusalOf(transaction(asked(message, token)));
     expect(await recovering()).toBe("TimeLockRequired");
@@ -185,11 +192,9 @@ describe("a recovery key's session", () => {
   });
 
   it("is a session's of a key that took another's place, too", async () => {
-    ageIs(HOUR);
     const { publicKey: serverKey } = await vault.publicKey(server);
     const oldKey = generateKeyPair().publicKey.publicKey;
-    const change: KeyChange = { template: "replace-recovery-key", serverKey, oldKey, newKey: recovery.publicKey };
-    await transaction(asked(payloadMessage(changing(change)), fresh()));
+    await add({ template: "replace-recovery-key", serverKey, oldKey, newKey: recovery.publicKey });
     const message = payloadMessage(addition());
     const { signature } = await transaction(asked(message, ephemeral));
     const stolen = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
@@ -199,8 +204,7 @@ describe("a recovery key's session", () => {
   });
 
   it("cannot be gone round with the ephemeral token of the device that asks", async () => {
-    ageIs(HOUR);
-    await transaction(asked(await adding(), fresh()));
+    await add();
     const message = payloadMessage(addition());
     const { signature } = await transaction(asked(message, ephemeral));
     const stolen = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
@@ -223,8 +227,7 @@ describe("a recovery key's session", () => {
       (payload) => ({ signature: bytesToHex(signMessage(recovery.privateKey, payload)), extensionData: "02" }),
     ],
   ])("approves nothing with a signature written %s", async (_, sign) => {
-    ageIs(HOUR);
-    await transaction(asked(await adding(), fresh()));
+    await add();
     const message = payloadMessage(addition());
     const { signature } = await transaction(asked(message, ephemeral));
     const envelope = envelopeMessage({

@@ -18,27 +18,28 @@ import {
   transaction,
   vault,
 } from "../testing/policy-fixture.ts";
-import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
+import { ageIs, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
 import { requireSigner } from "./find-approval.ts";
 
 const key = generateKeyPair;
 const newKey = (): PublicKey => key("ES256K").publicKey;
 
-/** Returns the answer to a request for a change of the recovery key, of which nothing goes on chain. */
+/** Returns the answer to a device's change of the recovery key, of which nothing goes on chain. */
 async function changeRecoveryKey(added: PublicKey, replaced?: PublicKey): Promise<string> {
   const { publicKey: serverKey } = await vault.publicKey(server);
-  const change = changing(
+  const change = changeOf(
     replaced
       ? { template: "replace-recovery-key", serverKey, oldKey: replaced.publicKey, newKey: added }
       : { template: "add-recovery-key", serverKey, newKey: added },
   );
-  return refusalOf(transaction(asked(payloadMessage(change), fresh())));
+  const session = { ...sessionOf(device), ...fresh() };
+  return refusalOf(paymaster(asked(await envelopeBy(change, [device], session), session)));
 }
 
 describe("the recovery keys of an account", () => {
   beforeEach(() => ageIs(HOUR));
 
-  it("are few in a day, and not for good: of keys that a stolen token left, the owner knows none to revoke", async () => {
+  it("are few in a day, and not for good: of keys that a thief's phone left, the owner knows none to revoke", async () => {
     const keys = Array.from({ length: MAX_RECOVERY_KEYS_PER_DAY }, newKey);
     for (const each of keys) expect(await changeRecoveryKey(each)).toBe("signed");
     expect(await changeRecoveryKey(newKey())).toBe("TooManyOpenTemplates");

@@ -11,13 +11,17 @@ export interface Approval {
   readonly registered: { readonly signedAt?: Date } | undefined;
 }
 
-/** The addition of a user key, as the paymaster signs it. */
-export interface KeyAddition {
-  readonly key: PublicKey;
-  /** The kind of key that approved it. */
+/** How a key is added. */
+export interface AddedBy {
+  /** The kind of key that approves it. */
   readonly source: "device" | "recovery";
   /** An addition first signed after this time may still be waiting to execute: signing it again renews it. */
   readonly renewableSince: Date;
+}
+
+/** The addition of a user key, as the paymaster signs it. */
+export interface KeyAddition extends AddedBy {
+  readonly key: PublicKey;
   /** When the approving key came to the account; undefined where that is not known. */
   readonly approverSince: Date | undefined;
 }
@@ -68,7 +72,9 @@ export interface SequenceNumberUse {
  */
 export type Effect =
   /** A condition, which writes nothing: no revocation of this key forbids the addition, up to this commit. */
-  | { readonly kind: "not-revoked"; readonly publicKey: string; readonly source: KeyAddition["source"] }
+  | ({ readonly kind: "not-revoked"; readonly publicKey: string } & AddedBy)
+  /** A condition, which writes nothing: up to this commit, the key to add is not known in its other role. */
+  | { readonly kind: "one-role"; readonly publicKey: string; readonly isUserKey: boolean }
   | ({ readonly kind: "recovery-key" } & RecoveryKeySlot)
   | ({ readonly kind: "revocation" } & Revocation)
   | ({ readonly kind: "sequence-number" } & SequenceNumberUse)
@@ -136,13 +142,19 @@ const revocation = (publicKey: string, isOfUserKey: boolean, now: Date): Effect 
   recentSince: new Date(now.getTime() - DAY_MS),
 });
 
-/** Returns the changes that a template makes to the account's keys. `source`: of the approving key. */
-function keyEffects({ template }: RequestFacts, source: KeyAddition["source"], now: Date): Effect[] {
+/** Returns the conditions under which a template adds a key. */
+const conditions = ({ publicKey }: PublicKey, isUserKey: boolean, by: AddedBy): Effect[] => [
+  { kind: "not-revoked", publicKey, source: by.source, renewableSince: by.renewableSince },
+  { kind: "one-role", publicKey, isUserKey },
+];
+
+/** Returns the changes that a template makes to the account's keys. */
+function keyEffects({ template }: RequestFacts, by: AddedBy, now: Date): Effect[] {
   if (!template) return [];
   const { change } = template;
   const recoveryKey = addedRecoveryKey(template);
   return [
-    ...("newKey" in change ? [{ kind: "not-revoked", publicKey: change.newKey.publicKey, source } as const] : []),
+    ...("newKey" in change ? conditions(change.newKey, recoveryKey === undefined, by) : []),
     ...(recoveryKey ? [recoveryKeySlot(recoveryKey, now)] : []),
     ...("oldKey" in change ? [revocation(change.oldKey, change.template === "revoke-user-key", now)] : []),
   ];
@@ -161,9 +173,15 @@ const ephemeralUse = ({ token }: RequestFacts, operation: "transaction" | "payma
     ? [{ kind: "ephemeral-use", sessionId: token.sessionId, operation, limit: MAX_EPHEMERAL_USES }]
     : [];
 
-const openSince = ({ chain }: RequestFacts, now: Date) => new Date(now.getTime() - referenceSeconds(chain) * 1000);
+/** Returns the time after which a signed transaction may still be waiting to execute. */
+export const openSince = ({ chain }: Pick<RequestFacts, "chain">, now: Date): Date =>
+  new Date(now.getTime() - referenceSeconds(chain) * 1000);
 
-/** Returns what the server key's signature leaves behind, in the order in which it is written. */
+/**
+ * Returns what the server key's signature leaves behind, in the order in which it is written. Nothing about
+ * the keys that a template names: a stolen token is enough for this signature, and a device's key named as
+ * revoked would sign no texts any more. The paymaster, which pays for these templates, wants a user's key.
+ */
 export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | undefined, now: Date): Effect[] {
   const { template, message, token, account } = facts;
   if (!template) return ephemeralUse(facts, "transaction");
@@ -177,7 +195,6 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
   };
   const rotation: Effect = { kind: "rotation", version: account.serverKeyVersion + 1 };
   return [
-    ...keyEffects(facts, token.scope === "recover" ? "recovery" : "device", now),
     sequenceNumber,
     ...ephemeralUse(facts, "transaction"),
     ...(template.name === "rotate-server-key" ? [rotation] : []),
@@ -186,17 +203,17 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
 
 /**
  * Returns what the paymaster's signature leaves behind, in the order in which it is written. The paymaster
- * pays for every new user key (see paymasterPaysWhereRequired), and it alone sees who approved.
+ * pays for every change of keys (see paymasterPaysWhereRequired), and it alone sees who approved.
  */
 export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now: Date): Effect[] {
   const { isRecoveryKey, registered } = approval;
   const key = registered && addedUserKey(facts.template);
   const source = registered && isRecoveryKey ? "recovery" : "device";
-  const times = { renewableSince: openSince(facts, now), approverSince: registered?.signedAt };
+  const by: AddedBy = { source, renewableSince: openSince(facts, now) };
   return [
-    ...keyEffects(facts, source, now),
+    ...keyEffects(facts, by, now),
     ...(key && !isRecoveryKey ? [deviceApprovedKey(key, now)] : []),
-    ...(key ? [{ kind: "key-addition", key, source, ...times } as const] : []),
+    ...(key ? [{ kind: "key-addition", key, ...by, approverSince: registered.signedAt } as const] : []),
     ...ephemeralUse(facts, "paymaster"),
   ];
 }

@@ -88,14 +88,16 @@ export const keyWasRevoked = () => refusal("BadTemplateArguments", "the key was 
 export const newKeyWasNotRevoked: Rule<HistoryFacts> = ({ newKeyWasRevoked }) =>
   newKeyWasRevoked ? keyWasRevoked() : undefined;
 
+export const keyHasTwoRoles = () =>
+  refusal("BadTemplateArguments", "the key is a user key of the account and a recovery key");
+
 /**
  * Rejects a key in a second role, which the chain refuses: remembered as a recovery key too, a device's key
- * would approve nothing without a time lock, and its revocation would not be remembered.
+ * would approve nothing without a time lock, and its revocation would not be remembered. The effect
+ * `one-role` checks it once more, against keys that were signed for after the facts were loaded.
  */
 export const newKeyHasOneRole: Rule<HistoryFacts> = ({ newKeyHasOtherRole }) =>
-  newKeyHasOtherRole
-    ? refusal("BadTemplateArguments", "the key is a user key of the account and a recovery key")
-    : undefined;
+  newKeyHasOtherRole ? keyHasTwoRoles() : undefined;
 
 /** Rejects a change of the recovery key without a fresh login. */
 export const loginIsFresh: Rule<HistoryFacts> = (facts) =>

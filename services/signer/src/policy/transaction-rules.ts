@@ -3,7 +3,7 @@ import { refusal } from "./refusal.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import type { Rule } from "./rule.ts";
 import { noBlockedKeySigned, signaturesAreFew } from "./signatures.ts";
-import { addedUserKey, type Template } from "./template.ts";
+import { addedUserKey, changesKeys, type Template } from "./template.ts";
 import {
   linkHasTwoAccounts,
   namesNoRotatedServerKey,
@@ -29,9 +29,9 @@ export const tokenScopeAllows: Rule<Pick<RequestFacts, "token" | "template">> = 
 
 /**
  * Rejects a transaction that the account pays for itself where the paymaster must pay: its rules would be
- * skipped. That is everything that is not a full session's, and each new user key: where the account pays,
- * the signatures follow the signer's, which could not see that one is the recovery key's. The service itself
- * pays for rotations.
+ * skipped. That is everything that is not a full session's, and each change of keys: where the account pays,
+ * the signatures follow the signer's. It could not see that one is the recovery key's, and a token alone
+ * could have keys remembered as revoked. The service itself pays for rotations.
  */
 const paymasterPaysWhereRequired: Rule<Pick<RequestFacts, "message" | "token" | "account" | "template">> = ({
   message,
@@ -39,8 +39,7 @@ const paymasterPaysWhereRequired: Rule<Pick<RequestFacts, "message" | "token" | 
   account,
   template,
 }) => {
-  const isPaidFor = addedUserKey(template) !== undefined || template?.name === "rotate-server-key";
-  const isRequired = token.scope !== "full" || isPaidFor;
+  const isRequired = token.scope !== "full" || (template !== undefined && changesKeys(template));
   return isRequired && message.payer === account.address
     ? refusal("UnknownPayer", "the payer is not the service's paymaster")
     : undefined;

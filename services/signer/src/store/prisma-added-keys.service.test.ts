@@ -80,6 +80,20 @@ it("keeps what the creation and a recovery key have put there, and its negation 
   ]);
 });
 
+it("a recovery key's addition is renewable from its own beginning, not from that of a device's before it", async () => {
+  const account = newAccount();
+  const key = newKey();
+  const add = (seconds: number, source: KeyAddition["source"]) =>
+    one.record(account, { key, ...adding(seconds, { source }) }, at(seconds));
+  const firstSignedAt = async () => (await other.find(account, key.publicKey))?.firstSignedAt;
+  await add(0, "device");
+  await add(50, "recovery");
+  expect(await firstSignedAt()).toEqual(at(50));
+  await add(60, "recovery");
+  await add(70, "device");
+  expect(await firstSignedAt()).toEqual(at(50));
+});
+
 it("of racing additions of two replicas one row is left", async () => {
   const account = newAccount();
   const key = newKey();

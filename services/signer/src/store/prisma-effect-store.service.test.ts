@@ -91,28 +91,20 @@ const approval = { isRecoveryKey: false, registered: {} };
 it("does not let a key be added that another request revoked after this one had loaded its facts", async () => {
   const [one, other] = replicas.map((replica) => prismaEffectStore(replica, bindings)) as [EffectStore, EffectStore];
   const additions = [
-    (newKey: PublicKey) =>
-      effectsOfTransaction(keyChange({ template: "add-user-key", newKey }, 2n), undefined, clock.now()),
-    (newKey: PublicKey) =>
-      effectsOfPaymaster(keyChange({ template: "add-user-key", newKey }, 2n), approval, clock.now()),
-    (newKey: PublicKey) =>
-      effectsOfTransaction(
-        keyChange({ template: "add-recovery-key", newKey, serverKey: key().publicKey }, 2n),
-        undefined,
-        clock.now(),
-      ),
+    (newKey: PublicKey) => keyChange({ template: "add-user-key", newKey }, 2n),
+    (newKey: PublicKey) => keyChange({ template: "add-recovery-key", newKey, serverKey: key().publicKey }, 2n),
   ];
-  for (const effectsOfAddition of additions) {
+  for (const factsOf of additions) {
     const account = someBinding();
     const newKey = key();
     const loaded = replicas.map((replica) => prismaRevokedKeys(replica).has(account, newKey.publicKey));
     expect(await Promise.all(loaded)).toEqual([false, false]);
     const revocation = keyChange({ template: "revoke-user-key", oldKey: newKey.publicKey }, 1n);
-    const revoked = await one.record(account, effectsOfTransaction(revocation, undefined, clock.now()), clock.now());
+    const revoked = await one.record(account, effectsOfPaymaster(revocation, approval, clock.now()), clock.now());
     expect(revoked).toBeUndefined();
-    const refused = await other.record(account, effectsOfAddition(newKey), clock.now());
-    expect(refused).toEqual({ kind: "not-revoked", publicKey: newKey.publicKey, source: "device" });
-    expect(await prismaSignedTemplates(prisma).has(account, 2n)).toBe(false);
+    const effects = effectsOfPaymaster(factsOf(newKey), approval, clock.now());
+    const refused = await other.record(account, effects, clock.now());
+    expect(refused).toMatchObject({ kind: "not-revoked", publicKey: newKey.publicKey, source: "device" });
     expect(await prismaRecoveryKeys(prisma).of(account)).toEqual([]);
     expect(await prismaAddedKeys(prisma).of(account)).toEqual([]);
   }
@@ -143,9 +135,9 @@ it("few revocations in a day of keys that the signer does not know are kept, and
   expect(await areKept()).toEqual([true, false, true, true]);
   clock.advance(24 * 3_600_000);
   expect(await isKept(unknown)).toBe(true);
-  const [effect] = effectsOfTransaction(
+  const [effect] = effectsOfPaymaster(
     keyChange({ template: "revoke-user-key", oldKey: unknown.publicKey }, 1n),
-    undefined,
+    approval,
     clock.now(),
   );
   expect(effect).toEqual(revocationOf(unknown));
@@ -181,10 +173,35 @@ it("a recovery key is not revoked as a user key, and adds a revoked key once", a
   expect(await prismaAddedKeys(prisma).of(account)).toMatchObject([{ source: "recovery", revoked: false }]);
   expect(await add(true, {})).toBeUndefined();
   await store.record(account, [revocationOf(newKey)], clock.now());
+  expect(await add(false, {})).toMatchObject({ kind: "not-revoked" });
+  // While its first addition may still execute.
+  clock.advance(899_999);
+  expect(await add(true, {})).toBeUndefined();
+  await store.record(account, [revocationOf(newKey)], clock.now());
+  clock.advance(1);
   for (const isRecoveryKey of [true, false])
     expect(await add(isRecoveryKey, {})).toMatchObject({ kind: "not-revoked" });
   await store.record(account, [revocationOf(recovery, 256, false)], clock.now());
   expect(await has(account, recovery.publicKey)).toBe(true);
+});
+
+it("of additions of one key as a user key and as a recovery key at once, one is signed", async () => {
+  const stores = replicas.map((replica) => prismaEffectStore(replica, bindings));
+  for (let round = 0; round < 10; round += 1) {
+    const account = someBinding();
+    const newKey = key();
+    // The same holder.
+    const negated = { ...newKey, publicKey: newKey.publicKey.slice(0, 64) + key().publicKey.slice(64) };
+    const additions = [
+      keyChange({ template: "add-user-key", newKey }, 1n),
+      keyChange({ template: "add-recovery-key", newKey: negated, serverKey: key().publicKey }, 2n),
+    ].map((facts) => effectsOfPaymaster(facts, approval, clock.now()));
+    const record = (effects: Effect[], i: number) => stores[(round + i) % 2]!.record(account, effects, clock.now());
+    const refused = await Promise.all(additions.map(record));
+    expect(refused.map((effect) => effect?.kind).sort()).toEqual(["one-role", undefined]);
+    const known = [await prismaAddedKeys(prisma).of(account), await prismaRecoveryKeys(prisma).of(account)];
+    expect(known.flat()).toHaveLength(1);
+  }
 });
 
 it("orders racing additions and revocations of one key: none is left waiting, and none follows a revocation", async () => {
@@ -293,7 +310,8 @@ it("each effect that counts or compares rows waits for the account's lock", asyn
   const store = prismaEffectStore(prisma, bindings);
   const { publicKey } = key();
   const effects: Effect[] = [
-    { kind: "not-revoked", publicKey, source: "device" },
+    { kind: "not-revoked", publicKey, source: "device", renewableSince: new Date(0) },
+    { kind: "one-role", publicKey, isUserKey: true },
     recoveryKeyEffect(key()),
     revocationOf({ publicKey }),
     sequenceNumber(1n, uuidv7(clock)),

@@ -10,6 +10,7 @@ import {
   prismaAddedKeys,
   prismaRecoveryKeys,
   prismaRevokedKeys,
+  rolesOf,
 } from "./prisma-key-history.ts";
 import { recordSequenceNumber } from "./prisma-signed-templates.ts";
 
@@ -28,6 +29,7 @@ class RefusedEffect extends Error {
  */
 const LOCKING: ReadonlySet<Effect["kind"]> = new Set([
   "not-revoked",
+  "one-role",
   "recovery-key",
   "revocation",
   "sequence-number",
@@ -52,7 +54,11 @@ export async function useEphemeralToken(
 async function write(tx: Prisma.TransactionClient, account: Binding, effect: Effect, now: Date): Promise<boolean> {
   switch (effect.kind) {
     case "not-revoked":
-      return !(await prismaRevokedKeys(tx).forbidAddition(account, effect.publicKey, effect.source));
+      return !(await prismaRevokedKeys(tx).forbidAddition(account, effect.publicKey, effect));
+    case "one-role": {
+      const { isUserKey, isRecoveryKey } = await rolesOf(tx, account, effect.publicKey);
+      return effect.isUserKey ? !isRecoveryKey : !isUserKey;
+    }
     case "recovery-key":
       if ((await countOtherRecoveryKeys(tx, account, effect)) >= effect.limit) return false;
       await prismaRecoveryKeys(tx).record(account, effect.key, now);

@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import { queriesIn, sqlFile } from "@countersign/postgres";
 import type { AccountOnChain, AddedKeys } from "../domain/ports.ts";
-import type { DeviceApprovedKey, KeyAddition, RecoveryKeySlot, Revocation } from "../policy/effects.ts";
+import type { AddedBy, DeviceApprovedKey, KeyAddition, RecoveryKeySlot, Revocation } from "../policy/effects.ts";
 import type { KeySource } from "../policy/user-keys.ts";
 import { Prisma } from "./generated/client.ts";
 
@@ -68,6 +68,18 @@ export const prismaAddedKeys = (
     (await readAdded(prisma, account, xOf(publicKey)))[0],
 });
 
+/** Returns the roles in which the signer has helped a key, or its negation, onto the account. */
+export async function rolesOf(
+  tx: Pick<Prisma.TransactionClient, "addedKey" | "recoveryKey">,
+  { accountId, chainName }: AccountOnChain,
+  publicKey: string,
+): Promise<{ isUserKey: boolean; isRecoveryKey: boolean }> {
+  const keyX = xOf(publicKey);
+  const recovery = await tx.recoveryKey.count({ where: { accountId, chainName, publicKey: { startsWith: keyX } } });
+  const user = await tx.addedKey.count({ where: { accountId, chainName, keyX } });
+  return { isUserKey: user > 0, isRecoveryKey: recovery > 0 };
+}
+
 /**
  * Keeps revoked keys in Postgres: no replica signs the addition of a key whose revocation another one has
  * recorded.
@@ -89,19 +101,19 @@ export const prismaRevokedKeys = (
     ): Promise<void> {
       const { keyX, ...where } = idOf(account, publicKey);
       const recent = await prisma.revokedKey.count({ where: { ...where, signedAt: { gt: recentSince } } });
-      const isRecoveryKey =
-        (await prisma.recoveryKey.count({ where: { ...where, publicKey: { startsWith: keyX } } })) > 0;
-      const isUserKey = (await prisma.addedKey.count({ where: { ...where, keyX } })) > 0;
+      const { isUserKey, isRecoveryKey } = await rolesOf(prisma, account, publicKey);
       if (isOfUserKey ? isRecoveryKey : isUserKey) return;
       const isKnown = async () => isRecoveryKey || isUserKey || has({ ...where, keyX });
       if (recent >= limit && !(await isKnown())) return;
       await prisma.revokedKey.createMany({ data: [{ ...where, keyX, signedAt }], skipDuplicates: true });
     },
     has: (account: AccountOnChain, publicKey: string) => has(idOf(account, publicKey)),
-    async forbidAddition(account: AccountOnChain, publicKey: string, source: KeyAddition["source"]): Promise<boolean> {
+    async forbidAddition(account: AccountOnChain, publicKey: string, by: AddedBy): Promise<boolean> {
       const key = idOf(account, publicKey);
       if (!(await has(key))) return false;
-      return source === "device" || (await prisma.addedKey.count({ where: { ...key, source: { not: "device" } } })) > 0;
+      const isOver = { source: "recovery", firstSignedAt: { lte: by.renewableSince } };
+      const OR = [{ source: "creation" }, isOver];
+      return by.source === "device" || (await prisma.addedKey.count({ where: { ...key, OR } })) > 0;
     },
     forget: async (account: AccountOnChain, publicKey: string): Promise<void> =>
       void (await prisma.revokedKey.deleteMany({ where: idOf(account, publicKey) })),

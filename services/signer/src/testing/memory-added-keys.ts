@@ -33,7 +33,8 @@ export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">) {
       const renews = known.firstSignedAt > renewableSince;
       const approved = source === "recovery" || (approverSince && known.firstSignedAt >= approverSince);
       if (!renews && !approved) return false;
-      const firstSignedAt = renews ? known.firstSignedAt : now;
+      const isRecovered = known.source === "device" && source === "recovery";
+      const firstSignedAt = renews && !isRecovered ? known.firstSignedAt : now;
       const changed = { ...known, firstSignedAt, signedAt: now, ...(known.source === "device" && { source }) };
       rows = rows.map((row) => (row === known ? changed : row));
       return true;

@@ -27,22 +27,24 @@ export interface MemoryStores {
 
 /** Keeps effects of signatures in memory; effects before a refused one stay. */
 export function memoryEffects(stores: MemoryStores): EffectStore {
+  const isKnownAs = async (account: Binding, publicKey: string, role: "user" | "recovery"): Promise<boolean> =>
+    role === "user"
+      ? (await stores.addedKeys.find(account, publicKey)) !== undefined
+      : (await stores.recoveryKeys.of(account)).some((key) => sameHolder(key.publicKey, publicKey));
   const write = async (account: Binding, effect: Effect, now: Date): Promise<boolean> => {
     switch (effect.kind) {
       case "not-revoked":
-        return !(await stores.revokedKeys.forbidAddition(account, effect.publicKey, effect.source));
+        return !(await stores.revokedKeys.forbidAddition(account, effect.publicKey, effect));
+      case "one-role":
+        return !(await isKnownAs(account, effect.publicKey, effect.isUserKey ? "recovery" : "user"));
       case "recovery-key":
         if (stores.recoveryKeys.countOthers(effect) >= effect.limit) return false;
         await stores.recoveryKeys.record(account, effect.key, now);
         return true;
-      case "revocation": {
-        const recoveryKeys = await stores.recoveryKeys.of(account);
-        const hasOtherRole = effect.isOfUserKey
-          ? recoveryKeys.some(({ publicKey }) => sameHolder(publicKey, effect.publicKey))
-          : (await stores.addedKeys.find(account, effect.publicKey)) !== undefined;
-        if (!hasOtherRole) await stores.revokedKeys.record(account, effect.publicKey);
+      case "revocation":
+        if (!(await isKnownAs(account, effect.publicKey, effect.isOfUserKey ? "recovery" : "user")))
+          await stores.revokedKeys.record(account, effect.publicKey);
         return true;
-      }
       case "sequence-number":
         return stores.signedTemplates.record(account, effect, now);
       case "device-approved-key":

@@ -10,9 +10,10 @@ export function memoryRevokedKeys(added: () => Pick<AddedKeys, "find">) {
     clear: () => keys.clear(),
     record: async (account: AccountOnChain, publicKey: string) => void keys.add(idOf(account, publicKey)),
     has,
-    forbidAddition: async (...[account, publicKey, source]: Parameters<RevokedKeys["forbidAddition"]>) => {
-      const isOnAccount = async () => ((await added().find(account, publicKey))?.source ?? "device") !== "device";
-      return (await has(account, publicKey)) && (source === "device" || (await isOnAccount()));
+    forbidAddition: async (...[account, publicKey, by]: Parameters<RevokedKeys["forbidAddition"]>) => {
+      const known = await added().find(account, publicKey);
+      const isOver = known?.source === "recovery" && known.firstSignedAt <= by.renewableSince;
+      return (await has(account, publicKey)) && (by.source === "device" || known?.source === "creation" || isOver);
     },
     forget: async (account: AccountOnChain, publicKey: string) => void keys.delete(idOf(account, publicKey)),
   };
