@@ -5,10 +5,9 @@ import { type Binding, requireOwnAccount, serverKeyOf } from "../policy/account.
 import { type ChainPolicy, referenceSeconds, wantedServerKeyVersion } from "../policy/chain.ts";
 import { endOfFreeze, openSince } from "../policy/effects.ts";
 import type { HistoryFacts } from "../policy/history-rules.ts";
-import { deviceSignatures } from "../policy/paymaster-rules.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { RequestFacts, ServiceKeys, TemplateFacts } from "../policy/request-facts.ts";
-import { hasSigned } from "../policy/signatures.ts";
+import { deviceSignatures, hasSigned } from "../policy/signatures.ts";
 import { readTemplate, revokesAnotherKey, sameHolder } from "../policy/template.ts";
 import type { TimeLockPolicy } from "../policy/time-lock.ts";
 import { ageOfKey } from "../policy/user-keys.ts";

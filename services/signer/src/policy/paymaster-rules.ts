@@ -1,11 +1,10 @@
-import { type DecodedMessage, payloadMessage, type TransactionSignature } from "@countersign/flow";
+import { type DecodedMessage, payloadMessage } from "@countersign/flow";
 import { hexToBytes } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
-import { type Binding, isServerKeyIndex } from "./account.ts";
 import { refusal } from "./refusal.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import type { Rule } from "./rule.ts";
-import { noBlockedKeySigned, signaturesAreFew } from "./signatures.ts";
+import { deviceSignatures, noBlockedKeySigned, signaturesAreFew } from "./signatures.ts";
 import {
   linkHasTwoAccounts,
   namesNoRotatedServerKey,
@@ -63,15 +62,6 @@ export const serverKeySignedForEphemeralToken: Rule<RequestFacts> = ({ token, me
   return isValid ? undefined : refusal("UserSignatureInvalid", "the server key's signature is not valid");
 };
 
-/**
- * Returns the payload's signatures that are not the server key's, nor that of one which a rotation has
- * replaced.
- */
-export const deviceSignatures = (
-  { payloadSignatures }: Pick<DecodedMessage, "payloadSignatures">,
-  account: Binding,
-): TransactionSignature[] => payloadSignatures.filter(({ keyId }) => !isServerKeyIndex(account, keyId));
-
 /** The chain might not accept a second signature of a device, and the paymaster would pay for nothing. */
 export const oneDeviceSigned: Rule<Pick<RequestFacts, "message" | "account">> = ({ message, account }) => {
   const { length } = deviceSignatures(message, account);
@@ -87,7 +77,6 @@ export const ENVELOPE_RULES: readonly Rule<EnvelopeFacts>[] = [isEnvelope, payma
 /** The rules of the paymaster's signature over a user's envelope, in the order in which they apply. */
 export const PAYMASTER_RULES: readonly Rule<RequestFacts>[] = [
   signaturesAreFew,
-  noBlockedKeySigned,
   templateArgumentsAreReadable,
   tokenScopeAllows,
   paymasterPays,
@@ -102,4 +91,5 @@ export const PAYMASTER_RULES: readonly Rule<RequestFacts>[] = [
   accountSignedAlone,
   serverKeySignedForEphemeralToken,
   oneDeviceSigned,
+  noBlockedKeySigned,
 ];

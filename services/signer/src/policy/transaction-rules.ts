@@ -93,7 +93,6 @@ export const authorizerSignsPayload: Rule<RequestFacts> = ({ message, account })
 /** The rules of the server key's signature over a user's transaction, in the order in which they apply. */
 export const TRANSACTION_RULES: readonly Rule<RequestFacts>[] = [
   signaturesAreFew,
-  noBlockedKeySigned,
   templateArgumentsAreReadable,
   tokenScopeAllows,
   namesNoRotatedServerKey,
@@ -106,4 +105,5 @@ export const TRANSACTION_RULES: readonly Rule<RequestFacts>[] = [
   authorizerSignsPayload,
   linkHasTwoAccounts,
   templateKeysAreAllowed,
+  noBlockedKeySigned,
 ];
