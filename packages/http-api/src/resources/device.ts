@@ -14,7 +14,10 @@ export const Device = resource("Device", "A registered device. Texts that it has
   publicKey: PublicKeyHex.meta({ description: "The identity key of the device." }),
   algorithm: open(Algorithm),
   sdkVersion: described("The version of the client library.", "0.1.0"),
-  pushToken: described("The push registration; changes when the operating system changes it.", "push-registration"),
+  pushToken: described(
+    'The push registration, which changes when the operating system changes it; "" for a device other than the session\'s.',
+    "push-registration",
+  ),
   name: described("The name that the person sees.", "Ada's phone"),
   osName: described("The operating system.", "Android"),
   osVersion: described("The operating system's version.", "16"),

@@ -1,3 +1,4 @@
+import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { Device as WireDevice } from "@countersign/proto/common/v1/types.ts";
 import { type CallContext, publicKeyToProto, requireToken } from "@countersign/rpc";
 import { z } from "zod";
@@ -15,6 +16,16 @@ export function sessionOf(call: CallContext): Session {
   return { accountId, deviceKey };
 }
 
-export function toWireDevice({ id, accountId, publicKey: key, attributes, createdAt, lastUsedAt }: Device): WireDevice {
-  return { id, accountId, publicKey: publicKeyToProto(key), attributes, createdAt, lastUsedAt };
+/**
+ * Returns a device as the device with the identity key `viewer` sees it; absent: as no device does. A push
+ * token is for its own device and the push service: another reader could have pushes of its own account sent
+ * to it.
+ */
+export function toWireDevice(
+  { id, accountId, publicKey: key, attributes, createdAt, lastUsedAt }: Device,
+  viewer?: PublicKey,
+): WireDevice {
+  const isOwn = viewer !== undefined && samePublicKey(key, viewer);
+  const shown = isOwn ? attributes : { ...attributes, pushToken: "" };
+  return { id, accountId, publicKey: publicKeyToProto(key), attributes: shown, createdAt, lastUsedAt };
 }

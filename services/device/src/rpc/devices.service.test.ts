@@ -140,6 +140,29 @@ describe("device over gRPC with mutual TLS", () => {
     expect((await gateway.listDevices({}, { token })).devices).toHaveLength(1);
   });
 
+  it("shows a push token to its own device, and to no other session of the account", async () => {
+    const [auth, gateway, key] = ["auth", "gateway", "key"].map((caller) => clientOf(DevicesService, caller));
+    const accountId = v7();
+    const [own, other] = [somePublicKey(), somePublicKey()];
+    for (const device of [own, other]) {
+      const attributes = { ...someAttributes, pushToken: `push of ${device.publicKey}` };
+      await auth!.registerDevice({ ...registration(accountId, device), attributes });
+    }
+    const token = signIn(accountId, own);
+    const recovery = signIn(accountId, somePublicKey(), "recover");
+    const shown = async (client: typeof auth, by: string) => {
+      const { devices } = await client!.listDevices({}, { token: by });
+      return devices.map(({ attributes }) => attributes?.pushToken).sort();
+    };
+    for (const client of [gateway, key]) {
+      expect(await shown(client, token)).toEqual(["", `push of ${own.publicKey}`]);
+      expect(await shown(client, recovery)).toEqual(["", ""]);
+    }
+    const publicKey = Buffer.from(other.publicKey, "hex");
+    const { device: renamed } = await gateway!.updateDevice({ publicKey, name: "Renamed" }, { token });
+    expect(renamed?.attributes).toEqual({ ...someAttributes, name: "Renamed" });
+  });
+
   it("names the fields at fault", async () => {
     const auth = clientOf(DevicesService, "auth");
     const request = { ...registration("no-uuid", somePublicKey()), attributes: undefined };

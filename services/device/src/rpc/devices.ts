@@ -46,8 +46,9 @@ export function devicesHandlers(options: DevicesOptions): Handlers<DevicesServic
     },
 
     async listDevices(_, call) {
-      const devices = await options.store.listLive(sessionOf(call).accountId);
-      return { devices: devices.map(toWireDevice) };
+      const { accountId, deviceKey } = sessionOf(call);
+      const devices = await options.store.listLive(accountId);
+      return { devices: devices.map((device) => toWireDevice(device, deviceKey)) };
     },
 
     async updateDevice(request, call) {
@@ -58,7 +59,7 @@ export function devicesHandlers(options: DevicesOptions): Handlers<DevicesServic
       const present = Object.entries(fields).filter(([, value]) => value !== undefined);
       const changes: DeviceChanges = Object.fromEntries(present);
       const device = await update({ session, publicKey, id, changes, requestId: call.requestId });
-      return { device: toWireDevice(device) };
+      return { device: toWireDevice(device, session.deviceKey) };
     },
 
     async removeDevice(request, call) {
