@@ -37,6 +37,7 @@ export const signUpRoutes = ({ signUp }: Services): UntaggedRoute[] => [
       "IdempotencyKeyReused",
       "DeploymentFailed",
       "PleaseRegisterKey",
+      "AccountFrozen",
       "DeviceConflict",
       "TooManyDevices",
       "TooManyKeys",

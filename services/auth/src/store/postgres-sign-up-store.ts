@@ -10,6 +10,7 @@ import type {
   SignUpStep,
   SignUpStore,
 } from "../domain/sign-up/sign-up-saga.ts";
+import { lockAccess } from "./begin-sessions.ts";
 import { signUpCompletedRow } from "./events.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
@@ -39,15 +40,32 @@ async function lockIdentity(tx: Queries, { profile, newAccountId, now }: LeaseSi
 
 const findSignUp = sqlFile(new URL("../../sql/find-sign-up.sql", import.meta.url));
 
-async function findFacts(
-  tx: Queries,
-  { chainName, idempotency }: LeaseSignUp,
-  accountId: string | undefined,
-): Promise<SignUpFacts> {
+/**
+ * Returns why an account begins on no further chain. Under the lock of its access: a removal or a freeze
+ * comes before this sign-up, or after it.
+ */
+async function findRefusal(tx: Queries, { accountKey, deviceKey, now }: LeaseSignUp, accountId: string) {
+  await lockAccess(tx, accountId);
+  const [found] = await tx.query<{ isBlocked: boolean; isFrozen: boolean }>(sql`
+    SELECT EXISTS (SELECT FROM left_account WHERE account_id = ${accountId}::uuid) OR EXISTS (
+        SELECT FROM blocked_key WHERE account_id = ${accountId}::uuid AND (until IS NULL OR until > ${now})
+          AND (algorithm, public_key) IN ((${accountKey.algorithm}, ${accountKey.publicKey}),
+            (${deviceKey.algorithm}, ${deviceKey.publicKey}))) AS "isBlocked",
+      EXISTS (SELECT FROM frozen_account WHERE account_id = ${accountId}::uuid) OR EXISTS (
+        SELECT FROM account_hold WHERE account_id = ${accountId}::uuid AND lifted_at IS NULL) AS "isFrozen"
+    FROM account_access WHERE account_id = ${accountId}::uuid`);
+  if (found?.isBlocked) return "PleaseRegisterKey";
+  return found?.isFrozen ? "AccountFrozen" : undefined;
+}
+
+async function findFacts(tx: Queries, command: LeaseSignUp, accountId: string | undefined): Promise<SignUpFacts> {
+  const { chainName, idempotency, session } = command;
   const earlier = idempotency && (await findIdempotencyKey(tx, idempotency));
   type Row = SagaRow & Pick<SignUpFacts, "isOnOtherChain">;
   const [row] = accountId === undefined ? [] : await tx.query<Row>(findSignUp({ accountId, chainName }));
-  return { accountId, saga: row && toSaga(row), isOnOtherChain: row?.isOnOtherChain ?? false, earlier };
+  const isFurther = row === undefined && accountId !== undefined && session?.accountId === accountId;
+  const refusal = isFurther ? await findRefusal(tx, command, accountId) : undefined;
+  return { accountId, saga: row && toSaga(row), isOnOtherChain: row?.isOnOtherChain ?? false, refusal, earlier };
 }
 
 /** Writes the saga that the decision leases. */

@@ -84,6 +84,11 @@ export interface SignUpFacts {
   readonly saga: SignUpSaga | undefined;
   /** Another chain's sign-up of the account is complete. */
   readonly isOnOtherChain: boolean;
+  /**
+   * Why the account begins on no further chain now: it is frozen, or has left, or a key of the request is
+   * blocked. The token may still count for a moment.
+   */
+  readonly refusal: "AccountFrozen" | "PleaseRegisterKey" | undefined;
   /** The earlier request with the same Idempotency-Key. */
   readonly earlier: { readonly accountId: string; readonly sameBody: boolean } | undefined;
 }
@@ -91,7 +96,8 @@ export interface SignUpFacts {
 /** `isOnChain`: the account has a sign-up on this chain. */
 type Rejected =
   | { readonly kind: "account-exists"; readonly isOnChain: boolean }
-  | { readonly kind: "idempotency-key-reused" };
+  | { readonly kind: "idempotency-key-reused" }
+  | { readonly kind: "refused"; readonly reason: NonNullable<SignUpFacts["refusal"]> };
 
 /** The next step of a request; see `decideSignUp`. */
 export type SignUpDecision =

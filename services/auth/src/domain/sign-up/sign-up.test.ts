@@ -4,7 +4,14 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../sessions/session.ts";
 import { decideSignUp, isOwnFurtherChain, SAGA_LEASE_MS, type SignUpOptions, signUp } from "./sign-up.ts";
-import { type Deployed, type LeasedSignUp, type LeaseSignUp, SIGN_UP_STEPS, type SignUpSaga } from "./sign-up-saga.ts";
+import {
+  type Deployed,
+  type LeasedSignUp,
+  type LeaseSignUp,
+  SIGN_UP_STEPS,
+  type SignUpFacts,
+  type SignUpSaga,
+} from "./sign-up-saga.ts";
 
 const key = { algorithm: "ES256" as const, publicKey: "ab".repeat(64) };
 const session = { accountId: "account", accountKey: key, deviceKey: key } as unknown as VerifiedToken;
@@ -238,6 +245,12 @@ describe("signUp", () => {
     expect(calls).toEqual(["login for 2 keys"]);
   });
 
+  it("takes no step on a further chain where the account is frozen", async () => {
+    const { sessions, calls, signUp: run } = world({ leased: { kind: "refused", reason: "AccountFrozen" } });
+    await expect(run()).rejects.toMatchObject({ reason: "AccountFrozen" });
+    expect([calls, sessions]).toEqual([["login for 2 keys"], []]);
+  });
+
   it("opens no session where the chain refused the account, and leaves the saga to a new request", async () => {
     const { sessions, calls, signUp: run } = world({ status: "failed" });
     await expect(run()).rejects.toMatchObject({ reason: "DeploymentFailed" });
@@ -278,7 +291,7 @@ describe("decideSignUp", () => {
   const saga = { accountId: "account", accountKey: key, deviceKey: key, done: new Set() } as unknown as SignUpSaga;
   const complete = { ...saga, done: new Set(SIGN_UP_STEPS) };
   const own = { accountId: "account", sameBody: true };
-  const further = { accountId: "account", saga, earlier: undefined, isOnOtherChain: true };
+  const further = { accountId: "account", saga, earlier: undefined, isOnOtherChain: true, refusal: undefined };
   const otherKeys = { ...saga, deviceKey: generateKeyPair().publicKey };
 
   it.each([
@@ -310,7 +323,7 @@ describe("decideSignUp", () => {
       "idempotency-key-reused",
     ],
   ] as const)("%s", (_, facts, kind) => {
-    expect(decideSignUp(command, { isOnOtherChain: false, ...facts }).kind).toBe(kind);
+    expect(decideSignUp(command, { isOnOtherChain: false, refusal: undefined, ...facts }).kind).toBe(kind);
   });
 
   it("an incomplete sign-up on a further chain is resumed by the account's own session", () => {
@@ -322,5 +335,14 @@ describe("decideSignUp", () => {
     expect(decided({})).toEqual({ kind: "resume", saga });
     for (const change of [{ accountId: "another" }, { accountKey: generateKeyPair().publicKey }])
       expect(decided(change)).toEqual({ kind: "account-exists", isOnChain: false });
+  });
+
+  it("a further chain is begun by the account's own session, unless the account is frozen or its key blocked", () => {
+    const session = { accountId: "account", accountKey: key, deviceKey: key };
+    const decided = (refusal: SignUpFacts["refusal"]) =>
+      decideSignUp({ ...command, session }, { ...further, saga: undefined, refusal });
+    expect(decided(undefined)).toEqual({ kind: "begin" });
+    for (const reason of ["AccountFrozen", "PleaseRegisterKey"] as const)
+      expect(decided(reason)).toEqual({ kind: "refused", reason });
   });
 });

@@ -78,6 +78,7 @@ export const signUp =
     const leased = await store.lease(leasing, decideSignUp);
     if (leased.kind === "account-exists") throw accountExists(command, leased.isOnChain);
     if (leased.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
+    if (leased.kind === "refused") throw new AppError(leased.reason);
 
     // Both a lease and a replay: driving a complete saga only reads the deployment's status.
     const { saga } = leased;
@@ -110,17 +111,19 @@ export const signUp =
 
 /**
  * Decides what a request does. A new identity begins a sign-up; so does an account's own session on a further
- * chain. The same keys resume an incomplete sign-up; where the account is on another chain, only with its own
- * session or the same Idempotency-Key and login token: everybody reads its keys on that chain. A complete one
- * is replayed only for that Idempotency-Key and token; otherwise the account exists. A reused Idempotency-Key
- * comes first: it is an error of the client, also where the identity's account exists.
+ * chain, unless the account is frozen or the device was removed: there it would be the only device. The same
+ * keys resume an incomplete sign-up; where the account is on another chain, only with its own session or the
+ * same Idempotency-Key and login token: everybody reads its keys on that chain. A complete one is replayed
+ * only for that Idempotency-Key and token; otherwise the account exists. A reused Idempotency-Key comes
+ * first: it is an error of the client, also where the identity's account exists.
  */
 export function decideSignUp(command: LeaseSignUp, facts: SignUpFacts): SignUpDecision {
-  const { accountId, saga, earlier, isOnOtherChain } = facts;
+  const { accountId, saga, earlier, isOnOtherChain, refusal } = facts;
   if (earlier?.sameBody === false) return { kind: "idempotency-key-reused" };
   if (!saga) {
-    const mayBegin = accountId === undefined || isOwnFurtherChain(command, accountId);
-    return mayBegin ? { kind: "begin" } : { kind: "account-exists", isOnChain: false };
+    if (accountId === undefined) return { kind: "begin" };
+    if (!isOwnFurtherChain(command, accountId)) return { kind: "account-exists", isOnChain: false };
+    return refusal === undefined ? { kind: "begin" } : { kind: "refused", reason: refusal };
   }
   if (!sameKeys(saga, command)) return { kind: "account-exists", isOnChain: true };
   const isComplete = saga.done.size === SIGN_UP_STEPS.length;
