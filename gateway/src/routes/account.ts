@@ -59,7 +59,7 @@ export const accountRoutes = ({ accounts, access }: Services): UntaggedRoute[] =
     description: "`TimeLockRequired` names the time from which on the same request lifts the freeze.",
     token: "user",
     recover: true,
-    errors: ["UnfreezeNotAllowed", "AccountUnderReview", "TimeLockRequired"],
+    errors: ["UnfreezeNotAllowed", "AccountUnderReview", "TimeLockRequired", "RateLimited"],
     handler: (_input, call) => access.unfreezeAccount({}, once(call)),
   }),
 ];

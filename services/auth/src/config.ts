@@ -56,6 +56,9 @@ const schema = serviceEnv.extend({
   CS_PASSKEYS_FILE: z.string().optional(),
 });
 
+/** Of one device or recovery key, in each replica. */
+const UNFREEZES_PER_MINUTE = 10;
+
 /** Returns auth's settings; secrets are separate. Errors: ConfigError. */
 export function loadConfig(env: Env, files = readOnce) {
   const { settings, common } = loadServiceEnv("AUTH", schema, env, files);
@@ -91,6 +94,7 @@ export function loadConfig(env: Env, files = readOnce) {
       respond: byAddress(settings.AUTH_LIMIT_RESPOND_PER_MINUTE),
       refresh: byAddress(settings.AUTH_LIMIT_REFRESH_PER_MINUTE),
       signInsPerMinute: scaled(settings.AUTH_LIMIT_SIGN_IN_PER_MINUTE),
+      unfreezesPerMinute: scaled(UNFREEZES_PER_MINUTE),
     },
     addresses: {
       device: settings.CS_DEVICE_ADDRESS,

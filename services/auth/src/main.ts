@@ -108,7 +108,7 @@ async function start(service: ServiceProcess) {
       SessionsService,
       sessionsHandlers({ ...common, issueIdentity, read: readRefreshToken, refreshLimit: limits.refresh }),
     )
-    .add(AccessService, accessHandlers({ access, freezes, timeLocks: unfreezeTimeLocks, clock, ...removing }))
+    .add(AccessService, accessHandlers({ access, freezes, limits, timeLocks: unfreezeTimeLocks, clock, ...removing }))
     .add(ContactsService, contactsHandlers(stores.contacts))
     .add(AdminService, adminHandlers(stores))
     .add(AuthAdminService, authAdminHandlers({ ...administering, twoPersons: config.twoPersons }))

@@ -5,10 +5,14 @@ import { type CallContext, type Handlers, publicKeyToProto, requireToken } from 
 import { type RemoveDeviceOptions, removeDevice } from "../domain/access/remove-device.ts";
 import { freezeAccount, type UnfreezeOptions, unfreezeAccount } from "../domain/freeze/freeze-account.ts";
 
+type AccessOptions = UnfreezeOptions &
+  RemoveDeviceOptions<CallContext, AccountAccess> & {
+    /** Counts a request to lift a freeze by its account and key. Errors: RateLimited. */
+    readonly limits: { unfreezes(id: string): void };
+  };
+
 /** Handles auth.v1.Access. */
-export function accessHandlers(
-  options: UnfreezeOptions & RemoveDeviceOptions<CallContext, AccountAccess>,
-): Handlers<AccessService> {
+export function accessHandlers(options: AccessOptions): Handlers<AccessService> {
   const freeze = freezeAccount(options);
   const unfreeze = unfreezeAccount(options);
   const remove = removeDevice(options);
@@ -19,7 +23,11 @@ export function accessHandlers(
     },
 
     async unfreezeAccount(_, call) {
-      await unfreeze(requireToken(call), call.requestId);
+      const token = requireToken(call);
+      // Freezing, which has no limit, makes further events only after this. They would fill NATS, and hold up
+      // the voiding of other accounts' templates.
+      options.limits.unfreezes(`${token.accountId}/${token.deviceKey.publicKey}`);
+      await unfreeze(token, call.requestId);
       return {};
     },
 

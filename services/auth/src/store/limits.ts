@@ -121,12 +121,17 @@ export const createPollLimit = (count: Count, name: string) => (id: string) =>
 /** The limits of auth's operations. */
 export type Limits = Readonly<Record<"signUp" | "challenge" | "respond" | "twoFactor" | "refresh", AddressLimit>> & {
   readonly signInsPerMinute: number;
+  readonly unfreezesPerMinute: number;
 };
 
 /** Creates the limits of auth's operations. */
-export function createLimits(postgres: Postgres, { signInsPerMinute, ...limits }: Limits, clock: Clock) {
+export function createLimits(
+  postgres: Postgres,
+  { signInsPerMinute, unfreezesPerMinute, ...limits }: Limits,
+  clock: Clock,
+) {
   const count = createCounter(postgres);
-  const limitSignIns = limitPerMinute(clock);
+  const [limitSignIns, limitUnfreezes] = [limitPerMinute(clock), limitPerMinute(clock)];
   return {
     signUp: createLimit(count, "sign-up", limits.signUp),
     challenge: createLimit(count, "challenge", limits.challenge),
@@ -136,5 +141,7 @@ export function createLimits(postgres: Postgres, { signInsPerMinute, ...limits }
     polls: createPollLimit(count, "two-factor-poll"),
     /** By account and key, in this process. Errors: RateLimited. */
     signIns: (id: string) => limitSignIns(id, signInsPerMinute),
+    /** By account and the session's key, in this process. Errors: RateLimited. */
+    unfreezes: (id: string) => limitUnfreezes(id, unfreezesPerMinute),
   };
 }

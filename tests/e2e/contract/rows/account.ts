@@ -141,6 +141,7 @@ export const accounts: Rows = {
         await exchange("freezeAccount", { token });
         return exchange("unfreezeAccount", { token });
       },
+      RateLimited: WITHIN_LIMIT,
     },
     hostile: { asNobody: true },
   },
