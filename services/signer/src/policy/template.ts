@@ -1,25 +1,17 @@
 import {
   type DecodedMessage,
-  type HybridCustodyChange,
   type HybridCustodyNetwork,
-  type HybridCustodyTemplateName,
-  type KeyChange,
-  type KeyTemplateName,
-  MAX_COMPUTATION,
-  type ParentLinkChange,
-  type ParentLinkTemplateName,
-  readHybridCustodyChange,
-  readKeyChange,
-  readParentLinkChange,
+  readTemplate as readChange,
+  type TemplateChange,
   TemplateError,
+  type TemplateName,
 } from "@countersign/flow";
 import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
 
 /** A transaction of the service's own: known text, typed arguments, proposed by the account's server key. */
 export interface Template {
-  readonly name: KeyTemplateName | ParentLinkTemplateName | HybridCustodyTemplateName;
-  readonly change: KeyChange | ParentLinkChange | HybridCustodyChange;
-  readonly gasLimit: bigint;
+  readonly name: TemplateName;
+  readonly change: TemplateChange;
 }
 
 const NO_KEY = "no key that an account can have";
@@ -35,12 +27,10 @@ export function readTemplate(
   hybridCustody: HybridCustodyNetwork | undefined,
 ): { template: Template | undefined; templateProblem: string } {
   try {
-    const change =
-      readKeyChange(message) ?? readParentLinkChange(message) ?? readHybridCustodyChange(message, hybridCustody);
+    const change = readChange(message, hybridCustody);
     // A key that is no point of its curve would be on the account for good, and nobody could use it.
     if (change && "newKey" in change) parsePublicKey(change.newKey.publicKey, change.newKey.algorithm);
-    const template = change && { name: change.template, change, gasLimit: MAX_COMPUTATION };
-    return { template, templateProblem: "" };
+    return { template: change && { name: change.template, change }, templateProblem: "" };
   } catch (error) {
     if (error instanceof PublicKeyError) return { template: undefined, templateProblem: NO_KEY };
     if (error instanceof TemplateError) return { template: undefined, templateProblem: error.message };

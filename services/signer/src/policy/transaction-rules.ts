@@ -1,3 +1,4 @@
+import { MAX_COMPUTATION } from "@countersign/flow";
 import { isServerKeyIndex } from "./account.ts";
 import { refusal } from "./refusal.ts";
 import type { RequestFacts } from "./request-facts.ts";
@@ -70,15 +71,15 @@ export const scriptIsPresent: Rule<RequestFacts> = ({ message }) =>
   message.script.trim() === "" ? refusal("ScriptNotUnderstood", "the message has no script") : undefined;
 
 interface GasFacts extends Pick<RequestFacts, "message" | "policy"> {
-  readonly template: Pick<Template, "gasLimit"> | undefined;
+  readonly template: Template | undefined;
 }
 
 /**
- * The cap of the policy, or the template's own: every key that an account ever had makes a template dearer.
+ * The cap of the policy, or the most for a template: every key that an account ever had makes it dearer.
  * Nodes may read a gas limit of 0 as none.
  */
 export const gasLimitIsWithinCap: Rule<GasFacts> = ({ message: { gasLimit }, template, policy }) => {
-  const cap = template?.gasLimit ?? policy.gasLimitCap;
+  const cap = template ? MAX_COMPUTATION : policy.gasLimitCap;
   return gasLimit === 0n || gasLimit > cap ? refusal("GasLimit", `the gas limit must be 1 to ${cap}`) : undefined;
 };
 
