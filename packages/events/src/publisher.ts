@@ -158,23 +158,16 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): { close()
   const publishOld = async (stream: JetStreamClient) => {
     const before = uuidv7({ now: () => new Date(Date.now() - OLD_MS) });
     const ahead = uuidv7({ now: () => new Date(Date.now() + MAX_COMMIT_MS) });
-    if (await postgres.isDistributed()) {
-      const unlocked = sql`
-        SELECT id, account_id, subject, payload FROM outbox
-        WHERE id >= ${from}::uuid AND id > ${failedTo}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid)
-        ORDER BY id LIMIT ${BATCH_SIZE}`;
-      return publishFound(postgres, stream, unlocked);
-    }
-    // Mostly there are none: then a transaction would be three statements for nothing.
-    const [any] = await postgres.query(sql`
-      SELECT 1 FROM outbox
-      WHERE id >= ${from}::uuid AND id > ${failedTo}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid)
-      ORDER BY id LIMIT 1`);
-    if (!any) return NOTHING;
-    const locked = sql`
+    const oldRows = (limit: number): Statement => sql`
       SELECT id, account_id, subject, payload FROM outbox
       WHERE id >= ${from}::uuid AND id > ${failedTo}::uuid AND (id < ${before}::uuid OR id > ${ahead}::uuid)
-      ORDER BY id LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`;
+      ORDER BY id LIMIT ${limit}`;
+    const unlocked = oldRows(BATCH_SIZE);
+    if (await postgres.isDistributed()) return publishFound(postgres, stream, unlocked);
+    // Mostly there are none: then a transaction would be three statements for nothing.
+    if ((await postgres.query(oldRows(1))).length === 0) return NOTHING;
+    const { name, text, values } = unlocked;
+    const locked = { name: `locked ${name}`, text: `${text} FOR UPDATE SKIP LOCKED`, values };
     return postgres.transaction((tx) => publishFound(tx, stream, locked), TRANSACTION_MS);
   };
 
