@@ -1,8 +1,8 @@
 import { Algorithm } from "@countersign/http-api/formats.ts";
 import { optionalText, PublicKeyInput } from "@countersign/http-api/requests.ts";
 import { CloudKey, Key } from "@countersign/http-api/resources.ts";
-import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { Key as WireKey } from "@countersign/proto/key/v1/keys.ts";
+import { nameOf, USER_KEY_TYPES } from "@countersign/rpc";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { queryFlag, toTimestamp, transactionId } from "../http/fields.ts";
@@ -110,7 +110,7 @@ function toKey(key: WireKey): Key {
     weight: key.weight,
     userKey: userKey
       ? {
-          type: userKey.type === UserKeyType.USER_KEY_TYPE_PASSKEY ? "passkey" : "device",
+          type: nameOf(USER_KEY_TYPES, userKey.type) ?? "device",
           device: userKey.device ? toDevice(userKey.device) : null,
           devicePublicKey: toPublicKey(userKey.deviceKey).publicKey,
           app: toApp(key.app),

@@ -6,6 +6,7 @@ import {
   type TwoFactorAuth,
   TwoFactorStatus,
 } from "@countersign/proto/device/v1/two_factor.ts";
+import { nameOf, TWO_FACTOR_STATUSES } from "@countersign/rpc";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { hexBytes, keySignature, toHex, toTimestamp, uuid } from "../http/fields.ts";
@@ -200,22 +201,13 @@ function fromApproval(id: string, body: z.output<typeof approvalBody>): ApproveT
   };
 }
 
-const STATUSES: Record<http.TwoFactorStatus, TwoFactorStatus> = {
-  pending: TwoFactorStatus.TWO_FACTOR_STATUS_PENDING,
-  approved: TwoFactorStatus.TWO_FACTOR_STATUS_APPROVED,
-  rejected: TwoFactorStatus.TWO_FACTOR_STATUS_REJECTED,
-  expired: TwoFactorStatus.TWO_FACTOR_STATUS_EXPIRED,
-  finished: TwoFactorStatus.TWO_FACTOR_STATUS_FINISHED,
-  failed: TwoFactorStatus.TWO_FACTOR_STATUS_FAILED,
-};
-
 /** Returns the status to filter by; absent is every one. */
 const fromStatus = (name: http.TwoFactorStatus | undefined): TwoFactorStatus =>
-  name === undefined ? TwoFactorStatus.TWO_FACTOR_STATUS_UNSPECIFIED : STATUSES[name];
+  name === undefined ? TwoFactorStatus.TWO_FACTOR_STATUS_UNSPECIFIED : TWO_FACTOR_STATUSES[name];
 
 /** Throws where the service named no status: a default could approve a device or keep one waiting. */
 function toStatus(status: TwoFactorStatus | undefined): http.TwoFactorStatus {
-  const name = http.TwoFactorStatus.options.find((option) => STATUSES[option] === status);
+  const name = nameOf(TWO_FACTOR_STATUSES, status);
   if (name === undefined) throw new Error(`the device service sent the status ${status}`);
   return name;
 }

@@ -7,6 +7,7 @@ export { accountOf, type CallContext, requireToken } from "./context.ts";
 export { rpcName, type ServiceDefinition } from "./definition.ts";
 export type { Handlers } from "./handlers.ts";
 export { requestIdFrom } from "./metadata.ts";
+export { nameOf, TWO_FACTOR_STATUSES, USER_KEY_TYPES } from "./names.ts";
 export { type Peers, peersFile } from "./peers.ts";
 export { publicKeyFromProto, publicKeyToProto, validPublicKeyFromProto } from "./public-key.ts";
 export { deviceAttributes, parseRequest, publicKeyField, textField, uuidField } from "./request-fields.ts";

@@ -1,8 +1,8 @@
 import { AppError } from "@countersign/core";
 import type { UserKeyInput } from "@countersign/http-api/requests.ts";
 import { type KeyAlgorithm, PublicKeyError, parsePublicKey } from "@countersign/keys";
-import { type PublicKey, type UserKey, UserKeyType } from "@countersign/proto/common/v1/types.ts";
-import { publicKeyFromProto, publicKeyToProto } from "@countersign/rpc";
+import type { PublicKey, UserKey } from "@countersign/proto/common/v1/types.ts";
+import { publicKeyFromProto, publicKeyToProto, USER_KEY_TYPES } from "@countersign/rpc";
 import type { z } from "zod";
 
 /**
@@ -52,7 +52,7 @@ export function fromUserKey(body: z.output<typeof UserKeyInput>): UserKey {
   const { publicKey, algorithm, ...attributes } = body.device;
   const accountKey = fromPublicKey(body.publicKey, body.algorithm, "/userKey/publicKey");
   return {
-    type: body.type === "passkey" ? UserKeyType.USER_KEY_TYPE_PASSKEY : UserKeyType.USER_KEY_TYPE_DEVICE,
+    type: USER_KEY_TYPES[body.type],
     accountKey,
     deviceKey: publicKey
       ? guessPublicKey(publicKey, algorithm, [body.algorithm ?? "ES256", "ES256"], "/userKey/device/publicKey")

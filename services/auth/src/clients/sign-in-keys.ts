@@ -1,12 +1,11 @@
 import { AppError, createBatcher, type Logger } from "@countersign/core";
-import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import {
   KeyOrigin,
   type KeysService,
   type SignInKey as ProtoSignInKey,
   type SignInKeyQuery,
 } from "@countersign/proto/key/v1/keys.ts";
-import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
+import { nameOf, publicKeyFromProto, publicKeyToProto, type RpcClient, USER_KEY_TYPES } from "@countersign/rpc";
 import type { FindSignInKey, ListPasskeys, RecordKeyUse, SignInKey } from "../domain/sign-in/ports.ts";
 
 /** The most queries of one call. */
@@ -54,7 +53,7 @@ const ORIGINS = new Map<KeyOrigin, SignInKey["origin"]>([
 ]);
 
 const toSignInKey = ({ type, accountKey, deviceKey, origin }: ProtoSignInKey): SignInKey => ({
-  type: type === UserKeyType.USER_KEY_TYPE_PASSKEY ? "passkey" : "device",
+  type: nameOf(USER_KEY_TYPES, type) ?? "device",
   accountKey: publicKeyFromProto(accountKey),
   deviceKey: publicKeyFromProto(deviceKey),
   origin: ORIGINS.get(origin) ?? "sign-up",

@@ -3,10 +3,9 @@ import {
   type DeployAccountResponse,
   DeploymentStatus,
 } from "@countersign/proto/account/v1/accounts.ts";
-import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
-import { publicKeyToProto, type RpcClient } from "@countersign/rpc";
+import { publicKeyToProto, type RpcClient, USER_KEY_TYPES } from "@countersign/rpc";
 import type { CancelOptions } from "../domain/admin/end-sign-up.ts";
 import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
 import type { EnrollmentSteps } from "../domain/two-factor/two-factor-sign-in.ts";
@@ -22,10 +21,6 @@ interface StepClients {
   readonly devices: RpcClient<DevicesService>;
 }
 
-/** Returns the contract's value for a type of user key. */
-export const userKeyTypeToProto = (type: "device" | "passkey"): UserKeyType =>
-  type === "passkey" ? UserKeyType.USER_KEY_TYPE_PASSKEY : UserKeyType.USER_KEY_TYPE_DEVICE;
-
 /** Time for the answer after the wait for the chain: "pending" must arrive before the deadline. */
 const ANSWER_MARGIN_MS = 3_000;
 
@@ -39,7 +34,7 @@ export const registrationSteps = (
       accountId,
       chainName,
       app: { ...app },
-      type: userKeyTypeToProto(userKeyType),
+      type: USER_KEY_TYPES[userKeyType],
       accountKey: publicKeyToProto(accountKey),
       deviceKey: publicKeyToProto(deviceKey),
       keyIndex,

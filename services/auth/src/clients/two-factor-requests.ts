@@ -1,17 +1,14 @@
 import { AppError, isUuid } from "@countersign/core";
-import { type TwoFactorAuth, type TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
-import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
-import type { Enrollment, TwoFactorRequests } from "../domain/two-factor/two-factor-sign-in.ts";
-import { userKeyTypeToProto } from "./sign-up-steps.ts";
-
-const STATUS = new Map<number, Enrollment["status"]>([
-  [TwoFactorStatus.TWO_FACTOR_STATUS_PENDING, "pending"],
-  [TwoFactorStatus.TWO_FACTOR_STATUS_APPROVED, "approved"],
-  [TwoFactorStatus.TWO_FACTOR_STATUS_REJECTED, "rejected"],
-  [TwoFactorStatus.TWO_FACTOR_STATUS_EXPIRED, "expired"],
-  [TwoFactorStatus.TWO_FACTOR_STATUS_FINISHED, "finished"],
-  [TwoFactorStatus.TWO_FACTOR_STATUS_FAILED, "failed"],
-]);
+import type { TwoFactorAuth, TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
+import {
+  nameOf,
+  publicKeyFromProto,
+  publicKeyToProto,
+  type RpcClient,
+  TWO_FACTOR_STATUSES,
+  USER_KEY_TYPES,
+} from "@countersign/rpc";
+import type { TwoFactorRequests } from "../domain/two-factor/two-factor-sign-in.ts";
 
 /** Calls device.v1.TwoFactor. */
 export const twoFactorRequests = (
@@ -28,7 +25,7 @@ export const twoFactorRequests = (
       chainName,
       app: { ...app },
       userKey: {
-        type: userKeyTypeToProto(userKeyType),
+        type: USER_KEY_TYPES[userKeyType],
         accountKey: publicKeyToProto(accountKey),
         deviceKey: publicKeyToProto(deviceKey),
         device: { ...device },
@@ -46,7 +43,7 @@ export const twoFactorRequests = (
     if (!isUuid(id)) throw new AppError("TwoFactorAuthNotFound");
     const answer = await requests.describeEnrollment({ accountId, id }, { ...context, idempotent: true });
     const { twoFactorAuth, chainName, userKey, sealed, keyIndex, transaction } = answer;
-    const status = STATUS.get(twoFactorAuth?.status ?? 0);
+    const status = nameOf(TWO_FACTOR_STATUSES, twoFactorAuth?.status);
     const deviceId = twoFactorAuth?.request?.srcDevice?.id;
     if (!twoFactorAuth || !status || !deviceId || (sealed && !transaction))
       throw new Error(`the device service described request ${id} incompletely`);

@@ -6,8 +6,16 @@ import {
   type Attestation as ProtoAttestation,
 } from "@countersign/proto/auth/v1/login.ts";
 import type { SignUpRequest } from "@countersign/proto/auth/v1/sign_up.ts";
-import { DeviceAttributes, type UserKey, UserKeyType } from "@countersign/proto/common/v1/types.ts";
-import { accountOf, type CallContext, deviceAttributes, parseRequest, validPublicKeyFromProto } from "@countersign/rpc";
+import { DeviceAttributes, type UserKey } from "@countersign/proto/common/v1/types.ts";
+import {
+  accountOf,
+  type CallContext,
+  deviceAttributes,
+  nameOf,
+  parseRequest,
+  USER_KEY_TYPES,
+  validPublicKeyFromProto,
+} from "@countersign/rpc";
 import { z } from "zod";
 import type { Attestation } from "../domain/attestation.ts";
 import type { Login } from "../domain/login.ts";
@@ -61,14 +69,9 @@ function attestationFrom(attestation: ProtoAttestation | undefined): Attestation
 
 const withDevice = z.object({ userKey: z.object({ device: deviceAttributes }) });
 
-const USER_KEY_TYPES = new Map<number, "device" | "passkey">([
-  [UserKeyType.USER_KEY_TYPE_DEVICE, "device"],
-  [UserKeyType.USER_KEY_TYPE_PASSKEY, "passkey"],
-]);
-
 /** Reads a user key with its device. Errors: InvalidRequest, InvalidPublicKey. */
 function userKeyFrom(userKey: UserKey | undefined) {
-  const userKeyType = USER_KEY_TYPES.get(userKey?.type ?? 0);
+  const userKeyType = nameOf(USER_KEY_TYPES, userKey?.type);
   if (!userKey || !userKeyType) return field("/userKey/type", "unknown");
   const accountKey = validPublicKeyFromProto(userKey.accountKey, "/userKey/publicKey");
   const deviceKey = userKey.deviceKey

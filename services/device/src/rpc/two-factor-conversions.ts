@@ -1,44 +1,33 @@
 import { AppError, invalidField, isUuid } from "@countersign/core";
-import {
-  type DeviceAttributes as WireAttributes,
-  UserKeyType as WireType,
-  type UserKey as WireUserKey,
-} from "@countersign/proto/common/v1/types.ts";
+import type { DeviceAttributes as WireAttributes, UserKey as WireUserKey } from "@countersign/proto/common/v1/types.ts";
 import {
   TwoFactorStatus as WireStatus,
   type TwoFactorAuth as WireTwoFactor,
 } from "@countersign/proto/device/v1/two_factor.ts";
-import { deviceAttributes, publicKeyField, publicKeyToProto, textField, uuidField } from "@countersign/rpc";
+import {
+  deviceAttributes,
+  nameOf,
+  publicKeyField,
+  publicKeyToProto,
+  TWO_FACTOR_STATUSES,
+  textField,
+  USER_KEY_TYPES,
+  uuidField,
+} from "@countersign/rpc";
 import { z } from "zod";
 import type { Approval } from "../domain/two-factor/approve-two-factor.ts";
-import type { EnrollingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
+import type { EnrollingKey, TwoFactor } from "../domain/two-factor/two-factor.ts";
 import type { TwoFactorView } from "../domain/two-factor/two-factor-view.ts";
 import { toWireDevice } from "./conversions.ts";
-
-const wireStatuses: Record<TwoFactorStatus, WireStatus> = {
-  pending: WireStatus.TWO_FACTOR_STATUS_PENDING,
-  approved: WireStatus.TWO_FACTOR_STATUS_APPROVED,
-  rejected: WireStatus.TWO_FACTOR_STATUS_REJECTED,
-  expired: WireStatus.TWO_FACTOR_STATUS_EXPIRED,
-  finished: WireStatus.TWO_FACTOR_STATUS_FINISHED,
-  failed: WireStatus.TWO_FACTOR_STATUS_FAILED,
-};
-
-const statuses = new Map<number, TwoFactorStatus | undefined>([
-  [WireStatus.TWO_FACTOR_STATUS_UNSPECIFIED, undefined],
-  ...Object.entries(wireStatuses).map(([name, value]) => [value, name as TwoFactorStatus] as const),
-]);
 
 /** A status to filter by; unspecified means every status. */
 const twoFactorStatus = z
   .number()
-  .refine((value) => statuses.has(value), "is not a status")
-  .transform((value) => statuses.get(value));
-
-const types = new Map<number, EnrollingKey["type"]>([
-  [WireType.USER_KEY_TYPE_DEVICE, "device"],
-  [WireType.USER_KEY_TYPE_PASSKEY, "passkey"],
-]);
+  .refine(
+    (value) => value === WireStatus.TWO_FACTOR_STATUS_UNSPECIFIED || nameOf(TWO_FACTOR_STATUSES, value),
+    "is not a status",
+  )
+  .transform((value) => nameOf(TWO_FACTOR_STATUSES, value));
 
 /** Errors: TwoFactorAuthNotFound, also for an id that is not a UUID. */
 const twoFactorId = z.string().transform((id) => {
@@ -63,12 +52,12 @@ export const openShape = z.object({
   app: z.object({ appId: textField(), appName: textField() }),
   userKey: z
     .object({
-      type: z.number().refine((value) => types.has(value), "is not a key type"),
+      type: z.number().refine((value) => nameOf(USER_KEY_TYPES, value) !== undefined, "is not a key type"),
       accountKey: publicKeyField("/userKey/accountKey"),
       deviceKey: publicKeyField("/userKey/deviceKey"),
       device: deviceAttributes,
     })
-    .transform(({ type, ...rest }): EnrollingKey => ({ type: types.get(type)!, ...rest })),
+    .transform(({ type, ...rest }): EnrollingKey => ({ type: nameOf(USER_KEY_TYPES, type)!, ...rest })),
   signIn: z.object({ email: textField(320), ip: textField(), location: textField() }),
   expiresAt: z.date(),
   recovering: z.boolean(),
@@ -108,7 +97,7 @@ export function approvalOf({ txId, signature }: z.infer<typeof approveShape>): A
 }
 
 export const toWireUserKey = ({ type, accountKey, deviceKey, device }: EnrollingKey): WireUserKey => ({
-  type: type === "passkey" ? WireType.USER_KEY_TYPE_PASSKEY : WireType.USER_KEY_TYPE_DEVICE,
+  type: USER_KEY_TYPES[type],
   accountKey: publicKeyToProto(accountKey),
   deviceKey: publicKeyToProto(deviceKey),
   device: { ...device },
@@ -134,7 +123,7 @@ export function toWireTwoFactor({ request, destDevice, pushTokens }: TwoFactorVi
   return {
     id: request.id,
     accountId: request.accountId,
-    status: wireStatuses[request.status],
+    status: TWO_FACTOR_STATUSES[request.status],
     resultTxId: request.result?.id ?? "",
     expiresAt: request.expiresAt,
     request: {

@@ -1,15 +1,10 @@
-import { type Device, UserKeyType as WireType } from "@countersign/proto/common/v1/types.ts";
+import type { Device } from "@countersign/proto/common/v1/types.ts";
 import { type Key, KeyOrigin as WireOrigin } from "@countersign/proto/key/v1/keys.ts";
-import { publicKeyToProto } from "@countersign/rpc";
+import { nameOf, publicKeyToProto, USER_KEY_TYPES } from "@countersign/rpc";
 import { z } from "zod";
 import type { KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 
 export const chainName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "is not the name of a chain");
-
-export const wireTypes = {
-  device: WireType.USER_KEY_TYPE_DEVICE,
-  passkey: WireType.USER_KEY_TYPE_PASSKEY,
-} as const satisfies Record<UserKeyType, WireType>;
 
 export const wireOrigins = {
   "sign-up": WireOrigin.KEY_ORIGIN_SIGN_UP,
@@ -21,17 +16,15 @@ export const wireOrigins = {
 /**
  * Reads a member of an enum of the contract as the domain's name; refuses unspecified and unknown members.
  */
-function named<Name extends string>(members: Record<Name, number>) {
-  const names = Object.keys(members) as Name[];
-  return z.number().transform((value, context): Name => {
-    const name = names.find((each) => members[each] === value);
+const named = <Name extends string>(members: Record<Name, number>) =>
+  z.number().transform((value, context): Name => {
+    const name = nameOf(members, value);
     if (name) return name;
     context.addIssue({ code: "custom", message: "is not specified" });
     return z.NEVER;
   });
-}
 
-export const userKeyType = named<UserKeyType>(wireTypes);
+export const userKeyType = named<UserKeyType>(USER_KEY_TYPES);
 export const keyOrigin = named<KeyOrigin>(wireOrigins);
 
 export function toWireKey(registration: Registration, device: Device | undefined): Key {
@@ -46,7 +39,11 @@ export function toWireKey(registration: Registration, device: Device | undefined
           },
         }
       : {
-          userKey: { type: wireTypes[registration.type], deviceKey: publicKeyToProto(registration.deviceKey), device },
+          userKey: {
+            type: USER_KEY_TYPES[registration.type],
+            deviceKey: publicKeyToProto(registration.deviceKey),
+            device,
+          },
         };
   return {
     accountKey: publicKeyToProto(registration.accountKey),

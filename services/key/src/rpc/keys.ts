@@ -9,6 +9,7 @@ import {
   publicKeyToProto,
   requireToken,
   textField,
+  USER_KEY_TYPES,
   uuidField,
 } from "@countersign/rpc";
 import { z } from "zod";
@@ -23,7 +24,7 @@ import { type RegisterKeyOptions, registerKey } from "../domain/register-key.ts"
 import { registerRecoveryKey } from "../domain/register-recovery-key.ts";
 import type { Registration } from "../domain/registration.ts";
 import { reportRevocation } from "../domain/report-revocation.ts";
-import { chainName, keyOrigin, toWireKey, userKeyType, wireOrigins, wireTypes } from "./conversions.ts";
+import { chainName, keyOrigin, toWireKey, userKeyType, wireOrigins } from "./conversions.ts";
 
 type KeysOptions = RegisterKeyOptions & {
   devices: DeviceDirectory<CallContext, Device>;
@@ -66,7 +67,7 @@ const revocationShape = z.object({
 
 /** Returns a registration as auth needs it to open a session. */
 const toSignInKey = ({ type, accountKey, deviceKey, origin }: Registration): SignInKey => ({
-  type: wireTypes[type],
+  type: USER_KEY_TYPES[type],
   accountKey: publicKeyToProto(accountKey),
   deviceKey: publicKeyToProto(deviceKey),
   origin: wireOrigins[origin],
