@@ -194,14 +194,14 @@ export function createAccessApi({
     }
   }
 
-  async function optionalBlock(path: string, signal?: AbortSignal): Promise<Block | undefined> {
-    try {
-      return await request(path, readBlock, signal);
-    } catch (error) {
-      if (error instanceof AccessApiError && (error.status === 404 || error.status === 400)) return undefined;
+  /** Returns the answer; undefined where its status is one of these. */
+  const optional = <T>(answer: Promise<T>, ...statuses: number[]): Promise<T | undefined> =>
+    answer.catch((error: unknown) => {
+      if (error instanceof AccessApiError && statuses.includes(error.status)) return undefined;
       throw error;
-    }
-  }
+    });
+
+  const optionalBlock = (path: string, signal?: AbortSignal) => optional(request(path, readBlock, signal), 404, 400);
 
   const eventsIn = (type: string, blocks: string, signal?: AbortSignal) =>
     request(`/v1/events?type=${encodeURIComponent(type)}&${blocks}`, readEvents, signal);
@@ -262,14 +262,8 @@ export function createAccessApi({
 
     async transactionResult(id, signal, eventTypes) {
       const path = `/v1/transaction_results/${id}`;
-      const read = async (query: string) => {
-        try {
-          return await request(path + query, (body) => readResult(body, eventTypes), signal);
-        } catch (error) {
-          if (error instanceof AccessApiError && error.status === 404) return undefined;
-          throw error;
-        }
-      };
+      const ask = (query: string) => request(path + query, (body) => readResult(body, eventTypes), signal);
+      const read = (query: string) => optional(ask(query), 404);
       if (eventTypes === undefined) return read("");
       const result = await read("?select=block_id,status,status_code,error_message");
       if (result?.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") return result;
