@@ -179,6 +179,28 @@ describe.concurrent("a recovery key", () => {
     expect(await person.client.keys()).toHaveLength(2);
   });
 
+  it("is kept out by no device that rejects each request: it rejects three in a day, also where it reopens", async ({
+    expect,
+  }) => {
+    const { person, backup } = await withRecoveryKey();
+    const recovery = phoneOf(backup);
+    await freshly(recovery, person.email);
+    const ask = async () => {
+      const { twoFactorAuth } = await newPhone().client.requestTwoFactor({
+        login: await logIn(person.email),
+        chainName,
+      });
+      return twoFactorAuth.id;
+    };
+    for (let rejection = 0; rejection < 3; rejection++) await person.client.rejectTwoFactor(await ask());
+    await person.client.reopenTwoFactor();
+    const id = await ask();
+    const contested = { status: 403, error: "TimeLockContested" };
+    expect(await problemOf(person.client.rejectTwoFactor(id))).toMatchObject(contested);
+    expect(await person.client.twoFactor(id)).toMatchObject({ status: "pending" });
+    await recovery.client.rejectTwoFactor(id);
+  });
+
   it("is replaced after a time lock, with a fresh login; the old one is revoked", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
     const old = phoneOf(backup);

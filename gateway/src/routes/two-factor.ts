@@ -129,7 +129,7 @@ export const twoFactorRoutes = ({ twoFactor }: Services): UntaggedRoute[] => [
     recover: true,
     request: { ...oneRequest, body: redirection },
     response: answer,
-    errors: [...notOpen, "DeviceNotFound"],
+    errors: [...notOpen, "DeviceNotFound", "RateLimited"],
     handler: async ({ params, body }, call) => {
       const { twoFactorAuth } = await twoFactor.redirectTwoFactor({ ...params, ...body }, once(call));
       return { twoFactorAuth: toTwoFactorAuth(twoFactorAuth) };
@@ -140,11 +140,13 @@ export const twoFactorRoutes = ({ twoFactor }: Services): UntaggedRoute[] => [
     path: "/device/v1/2fa/{id}",
     operationId: "rejectTwoFactor",
     summary: "Rejects a request",
-    description: "The same device may repeat it.",
+    description:
+      "The same device may repeat it. While the account's recovery key has a session, devices reject three " +
+      "requests in a day, and cancel the time lock instead.",
     token: "user",
     recover: true,
     request: oneRequest,
-    errors: notOpen,
+    errors: [...notOpen, "TimeLockContested"],
     handler: ({ params }, call) => twoFactor.rejectTwoFactor(params, once(call)),
   }),
   route({

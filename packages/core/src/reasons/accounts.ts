@@ -71,7 +71,7 @@ export const ACCOUNTS = {
     grpc: "PERMISSION_DENIED",
     http: 403,
     title: "Devices can no longer block this",
-    cause: "Devices may cancel or block a recovery key's request only for a limited time, which is over.",
-    remedy: "Wait until the time lock ends. Replace the recovery key if it was stolen.",
+    cause: "Devices may cancel or block a recovery key's request only for a limited time, and reject few in a day.",
+    remedy: "Wait until the time lock ends, or cancel it where you may. Replace the recovery key if it was stolen.",
   },
 } as const satisfies Record<string, ReasonEntry>;

@@ -31,7 +31,7 @@ const REFUSALS: Record<Action["kind"], RegExp> = {
   advance: /^$/,
   chain: /^$/,
   reject: /^(TwoFactorAuthNotPending|Unavailable)$/,
-  redirect: /^(TwoFactorAuthNotPending|Unavailable)$/,
+  redirect: /^(TwoFactorAuthNotPending|Unavailable|RateLimited)$/,
   wrong: /^(TwoFactorAuthNotPending|Unavailable|InvalidSignature|RateLimited)$/,
   sign: /^(TwoFactorAuthNotPending|Unavailable|SigningRefused|MessageRenewed|RateLimited|Internal)$/,
   report: /^(TwoFactorAuthNotPending|Unavailable|ChainUnavailable|Transaction(Mismatch|Pending)|RateLimited)$/,

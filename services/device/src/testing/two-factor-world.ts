@@ -49,7 +49,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
   const ports = { ...stores, keyAdditions: chain, clock, isFrozen, passkeys, maxDevices };
   const limits = { pending: 5, rejections: 3 };
   const approve = approveTwoFactor(ports);
-  const reject = rejectTwoFactor(ports);
+  const reject = rejectTwoFactor({ ...ports, limits });
   const requestId = "test";
   const call = { requestId, trace: newTrace() };
 

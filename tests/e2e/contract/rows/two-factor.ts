@@ -239,6 +239,7 @@ export const twoFactor: Rows = {
         const body = { destDeviceId: randomUUID() };
         return exchange("redirectTwoFactor", { token: tokenOf(person), name: requester.id, body });
       },
+      RateLimited: seenIn("services/device/src/domain/two-factor/redirect-two-factor.test.ts"),
     },
     hostile: {
       answers: ["TwoFactorAuthNotFound"],
@@ -259,6 +260,7 @@ export const twoFactor: Rows = {
         await approve(person, requester);
         return exchange("rejectTwoFactor", { token: tokenOf(person), name: requester.id });
       },
+      TimeLockContested: seenIn("services/device/src/domain/two-factor/reject-two-factor.test.ts"),
     },
     hostile: { answers: ["TwoFactorAuthNotFound"] },
   },

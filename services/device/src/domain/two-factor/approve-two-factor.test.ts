@@ -248,6 +248,19 @@ describe("approveTwoFactor", () => {
     },
   );
 
+  it("is for the recovery key though a device has used up the wrong approvals, which has as many of its own", async () => {
+    const keys = generateKeyPair();
+    const key = { deviceKey: keys.publicKey, accountKey: keys.publicKey };
+    const recovering = { ...old, keys, session: { ...old.session, ...key, recoverySessionId: v7() } };
+    const wrong = (by: typeof old) => world.approveWith(by, asked.id, new Uint8Array(64));
+    for (let tries = 0; tries < MAX_WRONG_APPROVALS; tries++) await expect(wrong(old)).rejects.toThrow();
+    await expect(wrong(old)).rejects.toMatchObject(refused("RateLimited"));
+    for (let tries = 1; tries < MAX_WRONG_APPROVALS; tries++)
+      await expect(wrong(recovering)).rejects.toMatchObject(refused("InvalidSignature"));
+    await world.sign(recovering, asked.id, asked.message);
+    expect(row().status).toBe("approved");
+  });
+
   it.each(["sign", "report"] as const)("enrolls no device where the device limit is reached (%s)", async (way) => {
     for (let index = 1; index < 20; index++) await world.device(accountId);
     const approval = way === "sign" ? world.sign(old, asked.id, asked.message) : world.report(old, asked.id, TX);

@@ -41,12 +41,16 @@ export interface ApprovePorts extends TwoFactorPorts {
   maxDevices: number;
 }
 
-/** Wrong signatures and transactions after which a request takes no more approvals. */
+/** Wrong signatures and transactions after which a request takes no more approvals of devices. */
 export const MAX_WRONG_APPROVALS = 5;
 /**
  * Earlier messages that a signature is compared with; a device further behind has to read the request again.
  */
-const MAX_EARLIER_MESSAGES = 10;
+export const MAX_EARLIER_MESSAGES = 10;
+
+/** A recovery session has as many again: a thief's phone must not use them up for it. */
+const maxWrongApprovals = ({ recoverySessionId }: ApproverSession): number =>
+  recoverySessionId === undefined ? MAX_WRONG_APPROVALS : 2 * MAX_WRONG_APPROVALS;
 
 /**
  * Approves a new device, by a registered device of the account or by its recovery key. Exactly one concurrent
@@ -77,7 +81,7 @@ export function approveTwoFactor(ports: ApprovePorts) {
 
     requireOpen(twoFactor);
     requireOtherDevice(twoFactor, session);
-    if (twoFactor.wrongApprovals >= MAX_WRONG_APPROVALS) throw noApprovalsLeft(twoFactor, ports.clock.now());
+    if (twoFactor.wrongApprovals >= maxWrongApprovals(session)) throw noApprovalsLeft(twoFactor, ports.clock.now());
     requireBelowDeviceLimit(live, twoFactor.userKey.deviceKey, ports.maxDevices);
     const decided =
       "transactionId" in approval
@@ -126,14 +130,14 @@ async function approveWithTransaction(
   ports: TwoFactorPorts,
   twoFactor: TwoFactor,
   approverId: string,
-  { call, requestId }: ApproveTwoFactor,
+  { session, call, requestId }: ApproveTwoFactor,
   transactionId: string,
 ): Promise<TwoFactor> {
   const firstMessage = await ports.requests.firstMessage(twoFactor.id);
   const addition = { ...keyAdditionOf(twoFactor), transactionId, notBefore: twoFactor.requestedAt, firstMessage };
   const verified = await ports.keyAdditions.verify(addition, call).catch(async (error) => {
     if (!isAppError(error, "TransactionMismatch")) throw error;
-    throw await errorOfWrongApproval(ports, twoFactor, error);
+    throw await errorOfWrongApproval(ports, twoFactor, session, error);
   });
 
   const now = ports.clock.now();
@@ -197,7 +201,7 @@ async function requireApproverSignature(
     ({ message }) => approverSignature(ports.passkeys, message, session, approval) !== undefined,
   );
   if (signedEarlier) throw new AppError("MessageRenewed");
-  throw await errorOfWrongApproval(ports, twoFactor, new AppError("InvalidSignature"));
+  throw await errorOfWrongApproval(ports, twoFactor, session, new AppError("InvalidSignature"));
 }
 
 /**
@@ -234,13 +238,16 @@ async function submitAttempt(
 async function errorOfWrongApproval(
   { requests, clock }: TwoFactorPorts,
   twoFactor: TwoFactor,
+  session: ApproverSession,
   error: AppError,
 ): Promise<AppError> {
-  const counted = await requests.countWrongApproval(twoFactor.id, MAX_WRONG_APPROVALS);
+  const counted = await requests.countWrongApproval(twoFactor.id, maxWrongApprovals(session));
   return counted ? error : noApprovalsLeft(twoFactor, clock.now());
 }
 
-function noApprovalsLeft({ expiresAt }: TwoFactor, now: Date): AppError {
-  const seconds = Math.ceil((expiresAt.getTime() - now.getTime()) / 1000);
-  return new AppError("RateLimited", { retryAfterSeconds: Math.max(1, seconds) });
-}
+const noApprovalsLeft = (twoFactor: TwoFactor, now: Date): AppError =>
+  new AppError("RateLimited", { retryAfterSeconds: secondsLeft(twoFactor, now) });
+
+/** Returns the seconds until a request expires, at least one. */
+export const secondsLeft = ({ expiresAt }: TwoFactor, now: Date): number =>
+  Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / 1000));

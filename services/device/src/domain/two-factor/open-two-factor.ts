@@ -110,6 +110,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
       messageId: uuidv4(),
       message,
       requestedAt: now,
+      openedInRecovery: recovering,
       attemptId: null,
       attemptStartedAt: null,
       approverId: null,

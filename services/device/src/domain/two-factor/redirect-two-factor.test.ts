@@ -60,6 +60,14 @@ describe("redirectTwoFactor and rejectTwoFactor", () => {
     expect(steps).toBe(5);
   });
 
+  it("asks others ten times: each time the message that an approver has read becomes an earlier one", async () => {
+    for (let index = 0; index < 10; index++) await redirect(other.device.id);
+    const limited = { reason: "RateLimited", retryAfterSeconds: LIFE_MS / 1000 };
+    await expect(redirect(other.device.id)).rejects.toMatchObject(limited);
+    await world.sign(old, asked.id, asked.message);
+    expect(store.rows.get(asked.id)?.status).toBe("approved");
+  });
+
   it("knows the account's devices only", async () => {
     const outsider = await world.device(v7());
     await expect(redirect(outsider.device.id)).rejects.toMatchObject(refused("DeviceNotFound"));

@@ -1,4 +1,5 @@
 import { AppError, uuidv4 } from "@countersign/core";
+import { MAX_EARLIER_MESSAGES, secondsLeft } from "./approve-two-factor.ts";
 import { findReconciled, notPending, requireOpen } from "./find-reconciled.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
@@ -12,7 +13,8 @@ const MAX_TRIES = 5;
 
 /**
  * Notifies another device of the account instead, with a new message id; the request ends when it did before.
- * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, DeviceNotFound.
+ * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, DeviceNotFound; RateLimited after
+ * MAX_EARLIER_MESSAGES: a thief's phone could make each message that the approver has read an earlier one.
  */
 export function redirectTwoFactor(ports: TwoFactorPorts) {
   return async (command: OfTwoFactor & { destDeviceId: string }): Promise<TwoFactorView> => {
@@ -22,6 +24,10 @@ export function redirectTwoFactor(ports: TwoFactorPorts) {
       requireOpen(twoFactor);
       const live = await ports.devices.listLive(session.accountId);
       if (!live.some(({ id }) => id === destDeviceId)) throw new AppError("DeviceNotFound");
+
+      const earlier = await ports.requests.earlierMessages(twoFactor, MAX_EARLIER_MESSAGES);
+      if (earlier.length >= MAX_EARLIER_MESSAGES)
+        throw new AppError("RateLimited", { retryAfterSeconds: secondsLeft(twoFactor, ports.clock.now()) });
 
       const message = await currentMessage(ports, twoFactor);
       const now = ports.clock.now();

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type PendingRequest, pendingRequest } from "../../testing/pending-request.ts";
 import { type Registered, refused } from "../../testing/two-factor-world.ts";
+import { REJECTION_COUNTS_MS } from "./open-two-factor.ts";
 
 describe("rejectTwoFactor", () => {
   const notPending = refused("TwoFactorAuthNotPending");
@@ -61,6 +62,23 @@ describe("rejectTwoFactor", () => {
     await reject(old, asked.id, true);
     await reject(old, asked.id, true);
     expect(store.rows.get(asked.id)).toMatchObject({ rejectedInRecovery: true });
+  });
+
+  it("of what opened while the recovery key had a session: three in a day, though a device reopens meanwhile", async () => {
+    const { accountId } = old.device;
+    const open = async (recovering: boolean) =>
+      (await world.open(world.enrollmentRequest(accountId, { recovering }))).request;
+    await reject(old);
+    for (let index = 0; index < 2; index++) await reject(old, (await open(true)).id);
+    const [contested, other] = [await open(true), await open(true)];
+    await world.reopen({ session: old.session });
+    await expect(reject(old, contested.id)).rejects.toMatchObject(refused("TimeLockContested"));
+    expect(store.rows.get(contested.id)).toMatchObject({ status: "pending" });
+    await reject(old, other.id, true);
+    // Others are rejected as before.
+    await reject(old, (await open(false)).id);
+    world.clock.advance(REJECTION_COUNTS_MS);
+    await reject(old, (await open(true)).id);
   });
 
   it("leaves approving too late for the device that rejected", async () => {

@@ -41,6 +41,8 @@ export interface TwoFactor {
   /** When the request was opened; renewals do not change it. */
   requestedAt: Date;
   expiresAt: Date;
+  /** Whether the account's recovery key had a session when it was opened: devices reject few of these. */
+  openedInRecovery: boolean;
   /** The approval that is being submitted, or was. UUIDv7. */
   attemptId: string | null;
   attemptStartedAt: Date | null;
