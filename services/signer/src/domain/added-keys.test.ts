@@ -2,6 +2,7 @@ import { envelopeMessage, payloadMessage } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Effect } from "../policy/effects.ts";
 import { addition } from "../testing/key-addition-fixture.ts";
 import { addKey, changeOf, envelopeBy, revokeKey, sessionOf } from "../testing/key-history-fixture.ts";
 import { findAdded } from "../testing/memory-added-keys.ts";
@@ -17,6 +18,7 @@ import {
   recoveryKeys,
   revokedKeys,
   server,
+  signing,
   state,
   TIME_LOCK_POLICY,
   timeLocks,
@@ -25,6 +27,7 @@ import {
 } from "../testing/policy-fixture.ts";
 import { ageIs, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
 import { cancelTimeLock } from "./cancel-time-lock.ts";
+import { signPaymaster } from "./sign-paymaster.ts";
 
 const key = generateKeyPair;
 const DAY = 24 * HOUR;
@@ -218,6 +221,15 @@ it("a key has one role: a user key becomes no recovery key, for which a token wo
   await recoveryKeys.record(account, young.publicKey);
   expect(await refusalOf(addKey(young.publicKey))).toBe("BadTemplateArguments");
   expect(await refusalOf(addKey(negated(young.publicKey)))).toBe("BadTemplateArguments");
+});
+
+it("a key has one role also where the database alone sees the other, which a concurrent request was signed for", async () => {
+  const effects = { record: async (_: unknown, all: readonly Effect[]) => all.find(({ kind }) => kind === "one-role") };
+  const passkeys = { relyingPartiesOf: () => [] };
+  const pay = signPaymaster({ ...signing, effects, passkeys, paymasters: new Set() });
+  const payload = changeOf({ template: "add-user-key", newKey: young.publicKey });
+  const envelope = await envelopeBy(payload, [device], sessionOf(device));
+  expect(await refusalOf(pay(asked(envelope, sessionOf(device))))).toBe("BadTemplateArguments");
 });
 
 it("a device's key is not marked as revoked by being named as the recovery key", async () => {

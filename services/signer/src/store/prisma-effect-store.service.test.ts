@@ -199,9 +199,29 @@ it("of additions of one key as a user key and as a recovery key at once, one is 
     const record = (effects: Effect[], i: number) => stores[(round + i) % 2]!.record(account, effects, clock.now());
     const refused = await Promise.all(additions.map(record));
     expect(refused.map((effect) => effect?.kind).sort()).toEqual(["one-role", undefined]);
+    // The role that it has is renewed, the other one refused.
+    const again = [await record(additions[0]!, 0), await record(additions[1]!, 1)];
+    expect(again.map((effect) => effect?.kind)).toEqual(refused.map((effect) => effect?.kind));
     const known = [await prismaAddedKeys(prisma).of(account), await prismaRecoveryKeys(prisma).of(account)];
     expect(known.flat()).toHaveLength(1);
   }
+});
+
+it.each([
+  ["a user key becomes no recovery key", 0],
+  ["a recovery key becomes no user key", 1],
+] as const)("%s, also where the facts were loaded before", async (_, first) => {
+  const account = someBinding();
+  const store = prismaEffectStore(prisma, bindings);
+  const newKey = key();
+  const changes = [
+    { template: "add-user-key", newKey },
+    { template: "replace-recovery-key", newKey, oldKey: key().publicKey, serverKey: key().publicKey },
+  ] as const;
+  const add = (change: Template["change"]) =>
+    store.record(account, effectsOfPaymaster(keyChange(change, 1n), approval, clock.now()), clock.now());
+  expect(await add(changes[first])).toBeUndefined();
+  expect(await add(changes[1 - first]!)).toMatchObject({ kind: "one-role", publicKey: newKey.publicKey });
 });
 
 it("orders racing additions and revocations of one key: none is left waiting, and none follows a revocation", async () => {
