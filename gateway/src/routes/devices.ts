@@ -65,7 +65,15 @@ export const deviceRoutes = ({ devices, access }: Services): UntaggedRoute[] => 
       "device younger than 24 hours cannot remove an older one.",
     token: "user",
     request: oneDevice,
-    errors: ["InvalidPublicKey", "DeviceNotFound", "DeviceTooYoung", "AccountFrozen", "LastDevice", "ChainUnavailable"],
+    errors: [
+      "InvalidPublicKey",
+      "DeviceNotFound",
+      "DeviceTooYoung",
+      "AccountFrozen",
+      "LastDevice",
+      "ChainUnavailable",
+      "RateLimited",
+    ],
     handler: async ({ params, query }, call) => {
       const publicKey = fromRegisteredKey(params.publicKey, query.algorithm);
       await access.removeDevice({ publicKey }, repeatable(call));

@@ -66,6 +66,7 @@ export const keyRoutes = ({ keys }: Services): UntaggedRoute[] => [
       "AccountNotReady",
       "KeyAlreadyRegistered",
       "ChainUnavailable",
+      "RateLimited",
     ],
     handler: async ({ body: { recoveryKey, chainName } }, call) => {
       const publicKey = fromPublicKey(recoveryKey.publicKey, recoveryKey.algorithm, "/recoveryKey/publicKey");
@@ -88,7 +89,14 @@ export const keyRoutes = ({ keys }: Services): UntaggedRoute[] => [
         algorithm: keyAlgorithm,
       }),
     },
-    errors: ["InvalidPublicKey", "KeyNotFound", "TransactionPending", "TransactionMismatch", "ChainUnavailable"],
+    errors: [
+      "InvalidPublicKey",
+      "KeyNotFound",
+      "TransactionPending",
+      "TransactionMismatch",
+      "ChainUnavailable",
+      "RateLimited",
+    ],
     handler: async ({ params, query }, call) => {
       const publicKey = fromRegisteredKey(params.publicKey, query.algorithm);
       await keys.reportRevocation({ publicKey, txId: query.txId }, repeatable(call));

@@ -29,5 +29,6 @@ export function loadConfig(env: Env, files = readOnce) {
     },
     maxUserKeys: settings.KEY_MAX_USER_KEYS * settings.KEY_LIMIT_SCALE,
     alertAfterMs: settings.KEY_ALERT_AFTER_MS,
+    reportsPerMinute: 120 * settings.KEY_LIMIT_SCALE,
   };
 }

@@ -52,15 +52,16 @@ async function start(service: ServiceProcess) {
   runtime.consume({ durable: "key-person-erased", handler: onPersonErased(erasePerson(postgres)) });
   runtime.every(UNREGISTERED_KEYS_MS, "unregistered keys", emitUnregisteredKeys({ store, clock }));
 
-  const { maxUserKeys } = config;
+  const { maxUserKeys, reportsPerMinute } = config;
   const actions = createActionLog(postgres, clock);
   const comparing = { store, chain, actions, accountsAfter: accountsAfter(postgres, "registration", "account_id") };
+  const reading = { store, clock, newId, devices, chain, follow, repair, registration };
   const tokenVerifier = runtime.tokenVerifier(tokenState);
   const server = runtime
     .server({ tokenVerifier, deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 } })
     .add(AdminService, adminHandlers({ actions, readings: keyReadings(postgres) }))
     .add(KeyAdminService, keyAdminHandlers(comparing))
-    .add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys, devices, chain, follow, repair, registration }));
+    .add(KeysService, keysHandlers({ ...reading, maxUserKeys, reportsPerMinute }));
   await runtime.serve(server, tokenState);
 }
 

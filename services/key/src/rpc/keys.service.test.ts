@@ -96,7 +96,8 @@ describe("key over gRPC with mutual TLS", () => {
     };
     const store = postgresKeyStore(prisma, postgres);
     const follow = followChain({ store, chain, clock, newId: v7, alertAfterMs: 1000 });
-    const options = { store, clock, newId: v7, maxUserKeys: 20, devices, chain, follow, repair: follow };
+    const limits = { maxUserKeys: 20, reportsPerMinute: 120 };
+    const options = { store, clock, newId: v7, ...limits, devices, chain, follow, repair: follow };
     await serve("key", (server) => server.add(KeysService, keysHandlers(options)));
   });
   afterAll(async () => {

@@ -1,3 +1,4 @@
+import { limitPerMinute, type VerifiedToken } from "@countersign/core";
 import type { Device, PublicKey as ProtoPublicKey } from "@countersign/proto/common/v1/types.ts";
 import type { KeysService, SignInKey } from "@countersign/proto/key/v1/keys.ts";
 import {
@@ -29,6 +30,11 @@ import { chainName, keyOrigin, toWireKey, userKeyType, wireOrigins } from "./con
 type KeysOptions = RegisterKeyOptions & {
   devices: DeviceDirectory<CallContext, Device>;
   chain: ChainDirectory<CallContext>;
+  /**
+   * Reports of one device, and removals of devices by themselves of one account, in each replica: each reads
+   * the chain and locks the account.
+   */
+  reportsPerMinute: number;
   /** See followChain and repairOnRead. */
   follow(command: FollowChain): Promise<void>;
   repair(command: FollowChain): Promise<void>;
@@ -86,6 +92,13 @@ export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
   const list = listKeys(options);
   const report = reportRevocation(options);
   const registerRecovery = registerRecoveryKey({ ...options, ...options.registration });
+  const limit = limitPerMinute(options.clock);
+  /** Returns the token of a report. Errors: Unauthenticated, RateLimited. */
+  const reporter = (call: CallContext): VerifiedToken => {
+    const token = requireToken(call);
+    limit(`${token.accountId}/${token.deviceKey.publicKey}`, options.reportsPerMinute);
+    return token;
+  };
   return {
     async registerKey(request, { requestId }) {
       return { key: toWireKey(await register({ ...parseRequest(registerShape, request), requestId }), undefined) };
@@ -108,6 +121,7 @@ export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
 
     async describeAccess(request, { requestId }) {
       const { accountId } = parseRequest(accessShape, request);
+      limit(accountId, options.reportsPerMinute);
       const chains = await describe({ accountId, requestId });
       return { chains: chains.map((each) => ({ ...each, deviceKeys: each.deviceKeys.map(publicKeyToProto) })) };
     },
@@ -120,15 +134,15 @@ export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
     },
 
     async registerRecoveryKey(request, call) {
-      const { accountId, appId } = requireToken(call);
+      const { accountId, appId } = reporter(call);
       const { requestId } = call;
       await registerRecovery({ ...parseRequest(recoveryShape, request), accountId, appId, requestId });
       return { keys: toWireKeys(await list({ accountId, session: call, includeRevoked: false, requestId })) };
     },
 
     async reportRevocation(request, call) {
+      const { accountId } = reporter(call);
       const { publicKey: key, txId } = parseRequest(revocationShape, request);
-      const { accountId } = requireToken(call);
       const { requestId } = call;
       const hex = Buffer.from(key).toString("hex");
       await report({ accountId, publicKey: hex, transactionId: txId, session: call, requestId });

@@ -61,6 +61,7 @@ export const devices: Rows = {
       ChainUnavailable: unprovoked(
         "the stack's chain answers; describe-access.test.ts and remove-device.test.ts play one that does not",
       ),
+      RateLimited: WITHIN_LIMIT,
       AccountFrozen: async () => {
         const person = await signUpPerson();
         const other = tokenOf(await secondPhone(person));

@@ -6,7 +6,7 @@ import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { once, undeployed } from "../people.ts";
 import { key } from "../resources.ts";
-import { CHAIN_AWAY, type Rows } from "../rows.ts";
+import { CHAIN_AWAY, type Rows, WITHIN_LIMIT } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
 const owner = once(signUpPerson);
@@ -49,6 +49,7 @@ export const keys: Rows = {
         return register({ publicKey, algorithm });
       },
       ChainUnavailable: CHAIN_AWAY,
+      RateLimited: WITHIN_LIMIT,
     },
     hostile: {
       // The account's own device key: valid to the last field, and refused.
@@ -76,6 +77,7 @@ export const keys: Rows = {
         return report(deviceKey.publicKey, signedUp.transaction.id);
       },
       ChainUnavailable: CHAIN_AWAY,
+      RateLimited: WITHIN_LIMIT,
     },
     hostile: { answers: ["KeyNotFound"], sample: () => ({ query: `?txId=${"ab".repeat(32)}` }) },
   },
