@@ -88,7 +88,7 @@ export const accounts: Rows = {
       KeyNotFound: () => prepare({ template: "revoke-recovery-key" }),
       KeyAlreadyRegistered: async () => prepare({ template: "add-recovery-key", ...plain((await owner()).deviceKey) }),
       RateLimited: unprovoked(
-        "the stack's limits are a hundred times as high; see services/account/src/rpc/limit-per-minute.test.ts",
+        "the stack's limits are a hundred times as high; see services/account/src/rpc/chain-reads.test.ts",
       ),
       ChainUnavailable: seenIn("services/device/src/domain/two-factor/open-two-factor.test.ts"),
     },
