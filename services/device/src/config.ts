@@ -49,6 +49,7 @@ export function loadConfig(env: Env, files = readOnce) {
     maxDevices: settings.DEVICE_MAX_DEVICES * settings.DEVICE_LIMIT_SCALE,
     noticesPerDay: 20 * settings.DEVICE_LIMIT_SCALE,
     updatesPerMinute: 30 * settings.DEVICE_LIMIT_SCALE,
+    chainReadsPerMinute: 120 * settings.DEVICE_LIMIT_SCALE,
     twoFactorLimits: {
       pending: settings.DEVICE_MAX_PENDING_TWO_FACTOR * settings.DEVICE_LIMIT_SCALE,
       // Protects the account and not the service: the same in development.

@@ -15,6 +15,7 @@ import { signerTimeLocks } from "./clients/time-locks.ts";
 import { loadConfig } from "./config.ts";
 import { recordDeviceUse } from "./domain/devices/record-device-use.ts";
 import { retireDevice } from "./domain/devices/retire-device.ts";
+import { limitChainReads } from "./domain/two-factor/limit-chain-reads.ts";
 import { startAccountEvents } from "./events/start.ts";
 import { sweepAndForget } from "./jobs/two-factor-sweeper.ts";
 import { openLocator } from "./location/locate.ts";
@@ -66,7 +67,7 @@ async function start(service: ServiceProcess) {
     locate,
     requests,
     devices,
-    keyAdditions: keyAdditions(account),
+    keyAdditions: limitChainReads(keyAdditions(account), clock, config.chainReadsPerMinute),
     clock,
     limits: config.twoFactorLimits,
     maxDevices,
