@@ -4,11 +4,11 @@ import {
   AppError,
   asWatched,
   type Clock,
+  chainNamed,
   countUnderWay,
   type Logger,
   limitPerMinute,
   type TokenVerifier,
-  unknownChain,
   type Watched,
 } from "@countersign/core";
 import type { Request, RequestHandler, Response } from "express";
@@ -81,8 +81,7 @@ export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: 
 function nodeProxies(nodes: Watched<ChainNodes>, logger: Logger) {
   const proxies = new Map<string, { node: ChainNode; proxy: ReturnType<typeof createNodeProxy> }>();
   return (chainName: string) => {
-    const node = nodes.current().get(chainName);
-    if (node === undefined) throw unknownChain(chainName, nodes.current().keys());
+    const node = chainNamed(nodes.current(), chainName);
     let known = proxies.get(chainName);
     if (known === undefined || (known.node !== node && JSON.stringify(known.node) !== JSON.stringify(node))) {
       known = { node, proxy: createNodeProxy(node, logger) };

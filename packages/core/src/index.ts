@@ -47,6 +47,6 @@ export {
   REQUEST_GOOD_FOR_MS,
   requireMayDecide,
 } from "./two-persons.ts";
-export { unknownChain } from "./unknown-chain.ts";
+export { chainNamed, unknownChain } from "./unknown-chain.ts";
 export { BLOCK_SENT_MS, MAX_STATE_AGE_MS, type TokenVerifier, type VerifiedToken } from "./verified-token.ts";
 export { asWatched, unchanging, updateMap, type Watched } from "./watched.ts";

@@ -11,3 +11,10 @@ export function unknownChain(chainName: string, available: Iterable<string>): Ap
   const names = [...available].sort().map((name) => JSON.stringify(name));
   return new AppError("UnknownChain", { detail: `No chain ${quoted}; available: ${names.join(", ") || "none"}` });
 }
+
+/** Returns what belongs to a chain's name. Errors: UnknownChain. */
+export function chainNamed<C>(chains: ReadonlyMap<string, C>, chainName: string): C {
+  const chain = chains.get(chainName);
+  if (chain === undefined) throw unknownChain(chainName, chains.keys());
+  return chain;
+}

@@ -1,6 +1,6 @@
 import { createBlockedKeys } from "@countersign/access-tokens";
 import { adminHandlers } from "@countersign/admin-actions";
-import { asOutsidePort, asPort, uuidv7 } from "@countersign/core";
+import { asOutsidePort, asPort, chainNamed, uuidv7 } from "@countersign/core";
 import { AdminService } from "@countersign/proto/admin/v1/admin.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { AdminService as SignerAdminService } from "@countersign/proto/signer/v1/admin.ts";
@@ -22,7 +22,6 @@ import { createCommands } from "./domain/commands.ts";
 import { followNetworks } from "./follow-networks.ts";
 import { startReader } from "./parser/start-reader.ts";
 import { type Backends, backendsFile, createBackendCheck } from "./policy/backends.ts";
-import { chainFinder } from "./policy/chain.ts";
 import { createKnownScripts } from "./policy/script/known-scripts.ts";
 import { startPolicies } from "./policy/start-policies.ts";
 import { signerAdminHandlers } from "./rpc/admin.ts";
@@ -83,7 +82,7 @@ export async function startSigner(
     policies,
     clock,
     chains,
-    chain: chainFinder(chains),
+    chain: (name) => chainNamed(chains, name),
     paymasters,
     passkeys,
     timeLockPolicy,

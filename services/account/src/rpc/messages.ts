@@ -1,8 +1,7 @@
-import { invalidField } from "@countersign/core";
+import { chainNamed, invalidField } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { MessagesService, PrepareMessageRequest } from "@countersign/proto/account/v1/messages.ts";
 import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
-import { chainNamed } from "../domain/accounts/account-on-chain.ts";
 import type { MessageChain, prepareMessage, WantedChange } from "../domain/messages/prepare-message.ts";
 import { fromChain } from "./conversions.ts";
 

@@ -1,4 +1,3 @@
-import { unknownChain } from "@countersign/core";
 import type { HybridCustodyNetwork } from "@countersign/flow";
 
 /** Settings of one chain that the rules use. */
@@ -25,15 +24,6 @@ export interface ChainPolicy {
   /** Contracts that the HybridCustody templates name; undefined: the chain has no such templates. */
   readonly hybridCustody?: HybridCustodyNetwork | undefined;
 }
-
-/** Finds a chain by its name. Errors: UnknownChain. */
-export const chainFinder =
-  (chains: ReadonlyMap<string, ChainPolicy>) =>
-  (name: string): ChainPolicy => {
-    const chain = chains.get(name);
-    if (!chain) throw unknownChain(name, chains.keys());
-    return chain;
-  };
 
 /** Returns the version of server keys that a chain's accounts are rotated to. */
 export const wantedServerKeyVersion = ({ serverKeyVersion }: ChainPolicy): number => serverKeyVersion ?? 1;

@@ -1,4 +1,4 @@
-import { AppError, unknownChain } from "@countersign/core";
+import { AppError } from "@countersign/core";
 import { activeKey, keyRoleOf } from "@countersign/flow";
 import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
@@ -72,14 +72,4 @@ export async function keysAfter(chain: KeyAdditionChain, transactionId: string, 
 export function requireBelowKeyLimit(keys: readonly AccountKey[], maxUserKeys: number): void {
   const active = keys.filter((key) => !key.revoked && keyRoleOf(key) === "user");
   if (active.length >= maxUserKeys) throw new AppError("TooManyKeys");
-}
-
-/** Returns the configured chain of a name. Errors: UnknownChain. */
-export function chainNamed<C extends Pick<KeyAdditionChain, "chainName">>(
-  chains: ReadonlyMap<string, C>,
-  chainName: string,
-): C {
-  const chain = chains.get(chainName);
-  if (!chain) throw unknownChain(chainName, chains.keys());
-  return chain;
 }

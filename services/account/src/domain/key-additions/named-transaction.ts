@@ -1,5 +1,5 @@
-import { AppError } from "@countersign/core";
-import { cadenceAddressOf, chainNamed } from "../accounts/account-on-chain.ts";
+import { AppError, chainNamed } from "@countersign/core";
+import { cadenceAddressOf } from "../accounts/account-on-chain.ts";
 import type { UnknownTransaction } from "../unknown-transactions.ts";
 import type { AccountsOnChains } from "./key-addition.ts";
 

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { AppError, chainNamed } from "@countersign/core";
 import {
   addUserKeyPayload,
   decodeMessage,
@@ -7,7 +7,7 @@ import {
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
-import { cadenceAddressOf, chainNamed, requireBelowKeyLimit, serverKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, requireBelowKeyLimit, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountsOnChains, KeyAdditionTarget } from "./key-addition.ts";
 
 export interface PrepareKeyAdditionOptions extends AccountsOnChains {

@@ -1,6 +1,6 @@
-import type { Clock } from "@countersign/core";
+import { type Clock, chainNamed } from "@countersign/core";
 import { activeKey } from "@countersign/flow";
-import { cadenceAddressOf, chainNamed, keysAfter } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, keysAfter } from "../accounts/account-on-chain.ts";
 import type { AccountsOnChains, KeyAddition, KeyAdditionStore } from "./key-addition.ts";
 
 export interface ReconcileKeyAdditionOptions extends AccountsOnChains {

@@ -1,4 +1,4 @@
-import { AppError, type Clock, type Logger } from "@countersign/core";
+import { AppError, type Clock, chainNamed, type Logger } from "@countersign/core";
 import {
   activeKey,
   type DecodedMessage,
@@ -8,7 +8,7 @@ import {
 } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
-import { cadenceAddressOf, chainNamed, requireBelowKeyLimit } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, requireBelowKeyLimit } from "../accounts/account-on-chain.ts";
 import { coSign, decodePayload, recentHeight } from "../approved-message.ts";
 import type {
   AccountsOnChains,

@@ -1,4 +1,4 @@
-import { AppError, invalidField } from "@countersign/core";
+import { AppError, chainNamed, invalidField } from "@countersign/core";
 import {
   activeKey,
   type CadenceValue,
@@ -19,7 +19,7 @@ import {
   payloadMessage,
   type WantedKeyChange,
 } from "@countersign/flow";
-import { cadenceAddressOf, chainNamed, serverKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountOnChain, AccountStore } from "../ports.ts";
 

@@ -1,5 +1,6 @@
+import { chainNamed } from "@countersign/core";
 import { KEY_ROLES, keyRoleOf } from "@countersign/flow";
-import { cadenceAddressOf, chainNamed, keysAfter } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, keysAfter } from "../accounts/account-on-chain.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { RotationOptions, ServerKeyRotation, ServerKeyRotationState } from "./server-key-rotation.ts";
 

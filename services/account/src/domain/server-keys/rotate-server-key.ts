@@ -1,8 +1,8 @@
-import { AppError, type Clock, type Logger } from "@countersign/core";
+import { AppError, type Clock, chainNamed, type Logger } from "@countersign/core";
 import { activeKey, type DecodedMessage, payloadMessage, readKeyChange, transactionId } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
-import { cadenceAddressOf, chainNamed, serverKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, serverKeyOf } from "../accounts/account-on-chain.ts";
 import { coSign, decodePayload, recentHeight } from "../approved-message.ts";
 import type { OnBehalfOf } from "../key-additions/key-addition.ts";
 import type { ApproverSignature } from "../key-additions/submit-key-addition.ts";
