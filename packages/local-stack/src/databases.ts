@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { type ServiceName, services } from "@countersign/build/paths.ts";
-import pg from "pg";
+import { withClient } from "@countersign/migrations/execute-sql.ts";
 
 export interface DatabaseUrls {
   /** Superuser's connection string, database `postgres`. */
@@ -35,13 +35,8 @@ function rolePassword(secret: string, service: ServiceName): string {
 }
 
 /** Creates what is missing: per service a role and a database that it owns and nobody else may enter. */
-export async function createDatabases(
-  postgres: DatabaseUrls,
-  owners: readonly ServiceName[] = services,
-): Promise<void> {
-  const client = new pg.Client({ connectionString: postgres.adminUrl });
-  await client.connect();
-  try {
+export const createDatabases = (postgres: DatabaseUrls, owners: readonly ServiceName[] = services): Promise<void> =>
+  withClient(postgres.adminUrl, async (client) => {
     for (const service of owners) {
       const name = `countersign_${service}`;
       const password = new URL(postgres.urlOf(service)).password;
@@ -53,7 +48,4 @@ export async function createDatabases(
         await client.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`);
       }
     }
-  } finally {
-    await client.end();
-  }
-}
+  });

@@ -1,6 +1,7 @@
 import type { ServiceName } from "@countersign/build/paths.ts";
-import pg from "pg";
+import type pg from "pg";
 import { FUNCTIONS, LOOKUP_ONLY, PLACEMENTS, type Placement, UNCHECKED, WIDENED } from "./distribution.ts";
+import { withClient } from "./execute-sql.ts";
 
 interface UniqueKey {
   table: string;
@@ -111,10 +112,8 @@ async function place(client: pg.ClientBase, table: string, placement: Placement,
  * in one transaction. `url` is the superuser's connection string of the database on the coordinator. Returns
  * the tables that it distributed; the others were already. Run after each deployment of migrations.
  */
-export async function distribute(service: ServiceName, url: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
+export const distribute = (service: ServiceName, url: string): Promise<string[]> =>
+  withClient(url, async (client) => {
     await client.query("BEGIN");
     await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
     await client.query("SET LOCAL client_min_messages = 'warning'");
@@ -152,13 +151,7 @@ export async function distribute(service: ServiceName, url: string): Promise<str
     }
     await client.query("COMMIT");
     return missing;
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
-  } finally {
-    await client.end();
-  }
-}
+  });
 
 /** Adds a foreign key again: with the account on both sides, and without changes of keys by their target. */
 async function addForeignKey(client: pg.ClientBase, service: ServiceName, key: ForeignKey): Promise<void> {

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { ServiceName } from "@countersign/build/paths.ts";
+import { withClient } from "@countersign/migrations/execute-sql.ts";
 import { migrate, migrationSteps } from "@countersign/migrations/migrate.ts";
-import pg from "pg";
+import type pg from "pg";
 import { inject } from "vitest";
 
 export interface TestDatabase {
@@ -9,16 +10,6 @@ export interface TestDatabase {
   url: string;
   /** Removes it, even while clients are connected. */
   drop(): Promise<void>;
-}
-
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 function databaseUrl(adminUrl: string, database: string): string {
