@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import {
   createServer,
   type IncomingMessage,
@@ -8,10 +7,10 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, type Reason, splitAddress } from "@countersign/core";
+import { AppError, listenAt, type Reason } from "@countersign/core";
 import { problemOf } from "./problems.ts";
 
 /**
@@ -90,11 +89,8 @@ export async function listenHttp(
     if (error.code === "ECONNRESET" || isUnused) socket.destroy();
     else reject(socket, REASONS_OF_CODES[error.code ?? ""] ?? "InvalidRequest");
   });
-  const { host, port } = splitAddress(address);
-  server.listen(port, host);
-  await once(server, "listening");
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenAt(server, address),
     async close(drainMs) {
       closing = true;
       const force = setTimeout(() => server.closeAllConnections(), drainMs);

@@ -1,6 +1,5 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
-import { createCaRemoval, splitAddress, type TlsMaterial, type Watched } from "@countersign/core";
+import { createServer, type Socket } from "node:net";
+import { createCaRemoval, listenAt, type TlsMaterial, type Watched } from "@countersign/core";
 import { experimental, type Server } from "@grpc/grpc-js";
 import { certificateProvider } from "./certificate-provider.ts";
 
@@ -39,7 +38,6 @@ export async function listenTls(server: Server, address: string, tls: Watched<Tl
       }, moveMs / 2).unref();
     }, moveMs).unref();
   });
-  const { host, port } = splitAddress(address);
   const listener = createServer((socket) => {
     const { injector, sockets } = connections;
     sockets.add(socket);
@@ -48,10 +46,8 @@ export async function listenTls(server: Server, address: string, tls: Watched<Tl
     socket.once("close", () => void (sockets.delete(socket) && accepted.delete(socket)));
     injector.injectConnection(socket);
   });
-  listener.listen(port, host);
-  await once(listener, "listening");
   return {
-    port: (listener.address() as AddressInfo).port,
+    port: await listenAt(listener, address),
     /** Takes no further connections, and waits for handshakes that have begun: grpc-js does not know them. */
     async close(): Promise<void> {
       end();

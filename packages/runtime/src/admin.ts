@@ -1,7 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { splitAddress } from "@countersign/core";
+import { listenAt } from "@countersign/core";
 import type { Registry } from "prom-client";
 
 /** Whether a dependency answers: false, or an error, means that it does not. */
@@ -75,11 +73,8 @@ export async function startAdminServer(options: AdminServerOptions) {
     }
   });
   server.keepAliveTimeout = 5_000;
-  const { host, port } = splitAddress(options.listen);
-  server.listen(port, host);
-  await once(server, "listening");
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenAt(server, options.listen),
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

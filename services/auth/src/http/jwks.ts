@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { internalName, splitAddress, type TlsMaterial, type Watched } from "@countersign/core";
+import { internalName, listenAt, type TlsMaterial, type Watched } from "@countersign/core";
 
 interface JwksServerOptions {
   /** host:port. */
@@ -47,9 +46,7 @@ export async function startJwksServer({ listen, tls, published }: JwksServerOpti
     },
   );
   const end = tls.onChange((material) => server.setSecureContext({ ...material, ...version }));
-  const { host, port } = splitAddress(listen);
-  server.listen(port, host);
-  await once(server, "listening");
+  await listenAt(server, listen);
   return {
     close: () =>
       new Promise<void>((resolve) => {
