@@ -21,16 +21,10 @@ export { startPeriodicJob } from "./periodic-job.ts";
 export { runService, type ServiceProcess, startService } from "./process.ts";
 export { createReadGauge } from "./read-gauge.ts";
 export {
-  CHAIN_OPTIONS,
-  CHAIN_USAGE,
-  EVENTS_OPTIONS,
-  EVENTS_USAGE,
+  CHAIN_ARGUMENTS,
+  EVENTS_ARGUMENTS,
+  RESTORE_ARGUMENTS,
   RESTORE_MS,
-  RESTORE_OPTIONS,
-  RESTORE_USAGE,
-  readChain,
-  readEvents,
-  readRestore,
   readSince,
   runRestore,
   STATED_LOSSES,

@@ -13,9 +13,7 @@ import {
   readJsonLines,
 } from "./restore-files.ts";
 
-/** The arguments that each service's command `restore` has. */
-export const RESTORE_USAGE = "--since <time> --by <operator> --reason <text> [--went-back | --nothing-lost]";
-export const RESTORE_OPTIONS = {
+const RESTORE_OPTIONS = {
   since: { type: "string" },
   by: { type: "string" },
   reason: { type: "string" },
@@ -49,46 +47,51 @@ export function readSince(usage: string, text: string | undefined): Date {
 
 const isLine = (text: string | undefined): text is string => text !== undefined && /^[^\p{C}]{1,200}$/u.test(text);
 
-/** Reads the arguments that each command `restore` has. Errors: UsageError. */
-export function readRestore(usage: string, values: Values<typeof RESTORE_OPTIONS>): Restore {
-  const [by, reason] = [values.by?.trim(), values.reason?.trim()];
-  const { "went-back": wentBack, "nothing-lost": nothingLost } = values;
-  // An auditor reads them on a terminal.
-  if (!isLine(by) || !isLine(reason) || (wentBack && nothingLost)) throw new UsageError(usage);
-  return { since: readSince(usage, values.since), by, reason, wentBack, nothingLost };
-}
+/** The arguments that each service's command `restore` has. */
+export const RESTORE_ARGUMENTS = {
+  usage: "--since <time> --by <operator> --reason <text> [--went-back | --nothing-lost]",
+  options: RESTORE_OPTIONS,
+  /** Reads them. Errors: UsageError. */
+  read(usage: string, values: Values<typeof RESTORE_OPTIONS>): Restore {
+    const [by, reason] = [values.by?.trim(), values.reason?.trim()];
+    const { "went-back": wentBack, "nothing-lost": nothingLost } = values;
+    // An auditor reads them on a terminal.
+    if (!isLine(by) || !isLine(reason) || (wentBack && nothingLost)) throw new UsageError(usage);
+    return { since: readSince(usage, values.since), by, reason, wentBack, nothingLost };
+  },
+};
+
+const EVENTS_OPTIONS = { events: { type: "string" }, "no-events": { type: "boolean" } } as const;
 
 /** The arguments of a restore that reads what the events since have taken away. */
-export const EVENTS_USAGE = "(--events <file of export-events> | --no-events)";
-export const EVENTS_OPTIONS = { events: { type: "string" }, "no-events": { type: "boolean" } } as const;
+export const EVENTS_ARGUMENTS = {
+  usage: "(--events <file of export-events> | --no-events)",
+  options: EVENTS_OPTIONS,
+  /**
+   * Returns the exported events, which are read each time; none where the stream is lost. Errors: UsageError
+   * where neither is said; ConfigError where the file is wrong or cut off, before anything is changed.
+   */
+  read(usage: string, { events: file, "no-events": none = false }: Values<typeof EVENTS_OPTIONS>): Iterable<EventLine> {
+    if ((file === undefined) !== none) throw new UsageError(usage);
+    if (file === undefined) return [];
+    const read = () => jsonLines(file, eventLine);
+    for (const _line of read());
+    return { [Symbol.iterator]: read };
+  },
+};
 
-/**
- * Returns the exported events, which are read each time; none where the stream is lost. Errors: UsageError
- * where neither is said; ConfigError where the file is wrong or cut off, before anything is changed.
- */
-export function readEvents(
-  usage: string,
-  { events: file, "no-events": none = false }: Values<typeof EVENTS_OPTIONS>,
-): Iterable<EventLine> {
-  if ((file === undefined) !== none) throw new UsageError(usage);
-  if (file === undefined) return [];
-  const read = () => jsonLines(file, eventLine);
-  for (const _line of read());
-  return { [Symbol.iterator]: read };
-}
+const CHAIN_OPTIONS = { chain: { type: "string" }, accounts: { type: "string" } } as const;
 
 /** The arguments of a restore that reads what the chain shows. */
-export const CHAIN_USAGE = "--chain <file of chain-report> --accounts <file of signer restore>";
-export const CHAIN_OPTIONS = { chain: { type: "string" }, accounts: { type: "string" } } as const;
-
-/** Returns the lines of the chain, and the accounts that were found there. Errors: UsageError. */
-export function readChain(
-  usage: string,
-  { chain, accounts }: Values<typeof CHAIN_OPTIONS>,
-): { lines: ChainLine[]; found: Found[] } {
-  if (!chain || !accounts) throw new UsageError(usage);
-  return { lines: readJsonLines(chain, chainLine), found: readJsonLines(accounts, foundLine) };
-}
+export const CHAIN_ARGUMENTS = {
+  usage: "--chain <file of chain-report> --accounts <file of signer restore>",
+  options: CHAIN_OPTIONS,
+  /** Returns the lines of the chain, and the accounts that were found there. Errors: UsageError. */
+  read(usage: string, { chain, accounts }: Values<typeof CHAIN_OPTIONS>): { lines: ChainLine[]; found: Found[] } {
+    if (!chain || !accounts) throw new UsageError(usage);
+    return { lines: readJsonLines(chain, chainLine), found: readJsonLines(accounts, foundLine) };
+  },
+};
 
 /**
  * Runs a service's restore on its database, `<SERVICE>_DATABASE_URL`, while none of its processes runs: see

@@ -1,17 +1,6 @@
 import { systemClock } from "@countersign/core";
 import { createAccessApi } from "@countersign/flow";
-import {
-  CHAIN_OPTIONS,
-  CHAIN_USAGE,
-  command,
-  type Found,
-  RESTORE_MS,
-  RESTORE_OPTIONS,
-  RESTORE_USAGE,
-  readChain,
-  readRestore,
-  runRestore,
-} from "@countersign/runtime";
+import { CHAIN_ARGUMENTS, command, type Found, RESTORE_ARGUMENTS, RESTORE_MS, runRestore } from "@countersign/runtime";
 import { createFlowChain } from "../chain/flow.ts";
 import { loadConfig } from "../config.ts";
 import { PrismaClient } from "../store/generated/client.ts";
@@ -22,12 +11,12 @@ import { emitAlertsAgain, restoreAccounts, rewindHeights } from "../store/restor
  * second time, and reads the chains again from the reported blocks on.
  */
 export const restore = command({
-  usage: `restore ${RESTORE_USAGE} ${CHAIN_USAGE}`,
+  usage: `restore ${RESTORE_ARGUMENTS.usage} ${CHAIN_ARGUMENTS.usage}`,
   about: "Opens account's database after a restore: records accounts that were found on chain, reads chains again.",
-  options: { ...RESTORE_OPTIONS, ...CHAIN_OPTIONS },
+  options: { ...RESTORE_ARGUMENTS.options, ...CHAIN_ARGUMENTS.options },
   async run({ values, env, print }) {
-    const stated = readRestore(this.usage, values);
-    const { lines, found } = readChain(this.usage, values);
+    const stated = RESTORE_ARGUMENTS.read(this.usage, values);
+    const { lines, found } = CHAIN_ARGUMENTS.read(this.usage, values);
     const ranges = lines.filter((line) => line.kind === "range");
     const { networks } = loadConfig(env);
     await runRestore("account", env, stated, PrismaClient, async ({ prisma }) => {

@@ -3,15 +3,7 @@ import { openPostgres } from "@countersign/postgres";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeyOrigin, KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { createRpcClient } from "@countersign/rpc";
-import {
-  CHAIN_OPTIONS,
-  CHAIN_USAGE,
-  changedAccounts,
-  command,
-  loadTls,
-  readChain,
-  readSince,
-} from "@countersign/runtime";
+import { CHAIN_ARGUMENTS, changedAccounts, command, loadTls, readSince } from "@countersign/runtime";
 import { registrationSteps } from "../clients/sign-up-steps.ts";
 import { loadConfig } from "../config.ts";
 import { FIRST_USER_KEY_INDEX } from "../domain/sign-up/sign-up-saga.ts";
@@ -27,11 +19,11 @@ const REFUSALS = ["TooManyKeys", "TooManyDevices", "DeviceConflict", "InvalidReq
  * revoked on chain, stay out. Idempotent.
  */
 export const registerAgain = command({
-  usage: `register-again --since <time> ${CHAIN_USAGE}`,
+  usage: `register-again --since <time> ${CHAIN_ARGUMENTS.usage}`,
   about: "Registers keys and devices that were enrolled since again, where the other services lost them.",
-  options: { ...CHAIN_OPTIONS, since: { type: "string" } },
+  options: { ...CHAIN_ARGUMENTS.options, since: { type: "string" } },
   async run({ values, env, print }) {
-    const { lines, found } = readChain(this.usage, values);
+    const { lines, found } = CHAIN_ARGUMENTS.read(this.usage, values);
     const since = readSince(this.usage, values.since);
     const config = loadConfig(env);
     const changed = changedAccounts(lines, found);

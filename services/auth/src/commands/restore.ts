@@ -4,14 +4,10 @@ import type { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyFromProto } from "@countersign/rpc";
 import {
   command,
-  EVENTS_OPTIONS,
-  EVENTS_USAGE,
+  EVENTS_ARGUMENTS,
   type EventLine,
+  RESTORE_ARGUMENTS,
   RESTORE_MS,
-  RESTORE_OPTIONS,
-  RESTORE_USAGE,
-  readEvents,
-  readRestore,
   runRestore,
   UsageError,
   writeJsonLines,
@@ -27,14 +23,14 @@ import { endAllAccess, signedUpSince } from "../store/restore-access.ts";
  * stream's events took away since, and writes the accounts that were signed up since to a file.
  */
 export const restore = command({
-  usage: `restore ${RESTORE_USAGE} --out <file of accounts> ${EVENTS_USAGE}`,
+  usage: `restore ${RESTORE_ARGUMENTS.usage} --out <file of accounts> ${EVENTS_ARGUMENTS.usage}`,
   about: "Opens auth's database after a restore: ends all access where it went back, and takes away what was lost.",
-  options: { ...RESTORE_OPTIONS, ...EVENTS_OPTIONS, out: { type: "string" } },
+  options: { ...RESTORE_ARGUMENTS.options, ...EVENTS_ARGUMENTS.options, out: { type: "string" } },
   async run({ values, env, print }) {
     const { out } = values;
     if (!out) throw new UsageError(this.usage);
-    const stated = readRestore(this.usage, values);
-    const events = readEvents(this.usage, values);
+    const stated = RESTORE_ARGUMENTS.read(this.usage, values);
+    const events = EVENTS_ARGUMENTS.read(this.usage, values);
     await runRestore("auth", env, stated, PrismaClient, async ({ postgres, prisma, wentBack }) => {
       if (wentBack) {
         const { sessions } = await postgres.transaction(endAllAccess, RESTORE_MS);

@@ -2,16 +2,7 @@ import { isUuid } from "@countersign/core";
 import { eventRow } from "@countersign/events";
 import { sql } from "@countersign/postgres";
 import { publicKeyToProto } from "@countersign/rpc";
-import {
-  command,
-  EVENTS_OPTIONS,
-  EVENTS_USAGE,
-  RESTORE_OPTIONS,
-  RESTORE_USAGE,
-  readEvents,
-  readRestore,
-  runRestore,
-} from "@countersign/runtime";
+import { command, EVENTS_ARGUMENTS, RESTORE_ARGUMENTS, runRestore } from "@countersign/runtime";
 import { PrismaClient } from "../store/generated/client.ts";
 import { toDevice } from "../store/postgres-device-store.ts";
 
@@ -20,12 +11,12 @@ import { toDevice } from "../store/postgres-device-store.ts";
  * devices that were removed since, and says again which ones were.
  */
 export const restore = command({
-  usage: `restore ${RESTORE_USAGE} ${EVENTS_USAGE}`,
+  usage: `restore ${RESTORE_ARGUMENTS.usage} ${EVENTS_ARGUMENTS.usage}`,
   about: "Opens device's database after a restore: ends open 2FA requests where it went back, removes devices again.",
-  options: { ...RESTORE_OPTIONS, ...EVENTS_OPTIONS },
+  options: { ...RESTORE_ARGUMENTS.options, ...EVENTS_ARGUMENTS.options },
   async run({ values, env, print }) {
-    const stated = readRestore(this.usage, values);
-    const events = readEvents(this.usage, values);
+    const stated = RESTORE_ARGUMENTS.read(this.usage, values);
+    const events = EVENTS_ARGUMENTS.read(this.usage, values);
     await runRestore("device", env, stated, PrismaClient, async ({ postgres, prisma, wentBack }) => {
       if (wentBack) {
         // The sweeper ends them, with their events. An approval that is under way is reconciled instead.

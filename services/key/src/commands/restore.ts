@@ -1,14 +1,10 @@
 import { systemClock, uuidv7 } from "@countersign/core";
 import {
-  CHAIN_OPTIONS,
-  CHAIN_USAGE,
+  CHAIN_ARGUMENTS,
   changedAccounts,
   command,
+  RESTORE_ARGUMENTS,
   RESTORE_MS,
-  RESTORE_OPTIONS,
-  RESTORE_USAGE,
-  readChain,
-  readRestore,
   runRestore,
 } from "@countersign/runtime";
 import { followChain } from "../domain/follow-chain.ts";
@@ -25,12 +21,12 @@ const ALERT_AFTER_MS = 30 * 60_000;
  * with any: revoked ones sign in no more. Says again which accounts have left.
  */
 export const restore = command({
-  usage: `restore ${RESTORE_USAGE} ${CHAIN_USAGE}`,
+  usage: `restore ${RESTORE_ARGUMENTS.usage} ${CHAIN_ARGUMENTS.usage}`,
   about: "Opens key's database after a restore: copies revocations and additions from the chain first.",
-  options: { ...RESTORE_OPTIONS, ...CHAIN_OPTIONS },
+  options: { ...RESTORE_ARGUMENTS.options, ...CHAIN_ARGUMENTS.options },
   async run({ values, env, print }) {
-    const stated = readRestore(this.usage, values);
-    const { lines, found } = readChain(this.usage, values);
+    const stated = RESTORE_ARGUMENTS.read(this.usage, values);
+    const { lines, found } = CHAIN_ARGUMENTS.read(this.usage, values);
     const changed = changedAccounts(lines, found);
     await runRestore("key", env, stated, PrismaClient, async ({ postgres, prisma }) => {
       const byAccount = Map.groupBy(changed, ({ accountId }) => accountId);

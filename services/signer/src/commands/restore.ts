@@ -3,16 +3,12 @@ import {
   chainLine,
   changedAccounts,
   command,
-  EVENTS_OPTIONS,
-  EVENTS_USAGE,
+  EVENTS_ARGUMENTS,
   type EventLine,
   type Found,
+  RESTORE_ARGUMENTS,
   RESTORE_MS,
-  RESTORE_OPTIONS,
-  RESTORE_USAGE,
-  readEvents,
   readJsonLines,
-  readRestore,
   runRestore,
   signedUpLine,
   UsageError,
@@ -37,11 +33,11 @@ const AUDIT = { role: "audit" } as const;
  * vault derives for that id.
  */
 export const restore = command({
-  usage: `restore ${RESTORE_USAGE} --chain <file of chain-report> --signed-up <file of auth restore> ${EVENTS_USAGE} --out <file of accounts> (--checkpoints <file>… | --no-checkpoints)`,
+  usage: `restore ${RESTORE_ARGUMENTS.usage} --chain <file of chain-report> --signed-up <file of auth restore> ${EVENTS_ARGUMENTS.usage} --out <file of accounts> (--checkpoints <file>… | --no-checkpoints)`,
   about: "Opens signer's database after a restore: states losses in the audit log, finds accounts and keys on chain.",
   options: {
-    ...RESTORE_OPTIONS,
-    ...EVENTS_OPTIONS,
+    ...RESTORE_ARGUMENTS.options,
+    ...EVENTS_ARGUMENTS.options,
     chain: { type: "string" },
     "signed-up": { type: "string" },
     out: { type: "string" },
@@ -52,8 +48,8 @@ export const restore = command({
     const { chain, "signed-up": signedUp, out, checkpoints } = values;
     if (!chain || !signedUp || !out || checkpoints.length > 0 === values["no-checkpoints"])
       throw new UsageError(this.usage);
-    const stated = readRestore(this.usage, values);
-    const published = readEvents(this.usage, values);
+    const stated = RESTORE_ARGUMENTS.read(this.usage, values);
+    const published = EVENTS_ARGUMENTS.read(this.usage, values);
     const ofEvents: SignedCheckpoint[] = [];
     for (const line of published) ofEvents.push(...checkpointOf(line));
     const elsewhere = [...checkpoints.map(readCheckpoints), { name: "the events", checkpoints: ofEvents }];
