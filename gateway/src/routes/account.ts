@@ -1,3 +1,4 @@
+import { resource } from "@countersign/http-api/formats.ts";
 import { Account } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
@@ -5,7 +6,7 @@ import { route, type UntaggedRoute } from "../http/route.ts";
 import { toAccount } from "./mapping/account.ts";
 import { DEADLINES, once, repeatable } from "./rpc.ts";
 
-const accountResponse = z.object({ account: Account }).meta({ id: "AccountResponse", description: "The account." });
+const accountResponse = resource("AccountResponse", "The account.", { account: Account });
 
 export const accountRoutes = ({ accounts, access }: Services): UntaggedRoute[] => [
   route({

@@ -1,4 +1,4 @@
-import { Algorithm } from "@countersign/http-api/formats.ts";
+import { Algorithm, resource } from "@countersign/http-api/formats.ts";
 import { DeviceChange, PublicKeyInput } from "@countersign/http-api/requests.ts";
 import { Device } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
@@ -27,9 +27,9 @@ export const deviceRoutes = ({ devices, access }: Services): UntaggedRoute[] => 
     description: "Removed devices are not in the list.",
     token: "user",
     recover: true,
-    response: z
-      .object({ devices: z.array(Device).meta({ description: "Most recently used first." }) })
-      .meta({ id: "DevicesResponse", description: "The account's devices." }),
+    response: resource("DevicesResponse", "The account's devices.", {
+      devices: z.array(Device).meta({ description: "Most recently used first." }),
+    }),
     handler: async (_input, call) => {
       const answer = await devices.listDevices({}, repeatable(call));
       return { devices: answer.devices.map(toDevice) };
@@ -43,7 +43,7 @@ export const deviceRoutes = ({ devices, access }: Services): UntaggedRoute[] => 
     description: "Absent members stay as they are. Only the device itself may change its push token.",
     token: "user",
     request: { ...oneDevice, body: DeviceChange },
-    response: z.object({ device: Device }).meta({ id: "DeviceResponse", description: "The device." }),
+    response: resource("DeviceResponse", "The device.", { device: Device }),
     errors: ["InvalidPublicKey", "DeviceNotFound", "PushTokenNotYours", "RateLimited"],
     beyondSchema: {
       ...Object.fromEntries(Object.keys(DeviceChange.shape).map((name) => [`/${name}`, "control characters"])),

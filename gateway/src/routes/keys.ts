@@ -1,4 +1,4 @@
-import { Algorithm } from "@countersign/http-api/formats.ts";
+import { Algorithm, resource } from "@countersign/http-api/formats.ts";
 import { optionalText, PublicKeyInput } from "@countersign/http-api/requests.ts";
 import { CloudKey, Key } from "@countersign/http-api/resources.ts";
 import type { Key as WireKey } from "@countersign/proto/key/v1/keys.ts";
@@ -12,25 +12,21 @@ import { toApp, toDevice } from "./mapping/device.ts";
 import { fromPublicKey, fromRegisteredKey, toPublicKey } from "./mapping/public-key.ts";
 import { DEADLINES, repeatable } from "./rpc.ts";
 
-const recoveryBody = z
-  .object({
-    recoveryKey: z
-      .object({
-        publicKey: PublicKeyInput,
-        algorithm: Algorithm.optional(),
-        cloudKey: CloudKey,
-      })
-      .meta({ id: "NewRecoveryKey", description: "A recovery key." }),
-    chainName: optionalText(64).meta({
-      description: "Needed only where the account is on several chains.",
-      examples: ["flow-emulator"],
-    }),
-  })
-  .meta({ id: "RecoveryKeyRequest", description: "The recovery key to register." });
+const recoveryBody = resource("RecoveryKeyRequest", "The recovery key to register.", {
+  recoveryKey: resource("NewRecoveryKey", "A recovery key.", {
+    publicKey: PublicKeyInput,
+    algorithm: Algorithm.optional(),
+    cloudKey: CloudKey,
+  }),
+  chainName: optionalText(64).meta({
+    description: "Needed only where the account is on several chains.",
+    examples: ["flow-emulator"],
+  }),
+});
 
-const keysResponse = z
-  .object({ keys: z.array(Key).meta({ description: "Oldest first." }) })
-  .meta({ id: "KeysResponse", description: "Keys of the account." });
+const keysResponse = resource("KeysResponse", "Keys of the account.", {
+  keys: z.array(Key).meta({ description: "Oldest first." }),
+});
 
 export const keyRoutes = ({ keys }: Services): UntaggedRoute[] => [
   route({

@@ -1,4 +1,4 @@
-import { Algorithm, Hex } from "@countersign/http-api/formats.ts";
+import { Algorithm, Hex, resource } from "@countersign/http-api/formats.ts";
 import { ChainNameInput, PublicKeyInput, requiredText } from "@countersign/http-api/requests.ts";
 import { Network } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
@@ -9,22 +9,20 @@ import { fromPublicKey } from "./mapping/public-key.ts";
 import { DEADLINES, repeatable } from "./rpc.ts";
 
 /** The account service knows which templates take a key or an address. */
-const messageBody = z
-  .object({
-    template: requiredText(64).meta({
-      description: "A template's name: `listTemplates` has all, docs/api.md those that are prepared.",
-      examples: ["revoke-recovery-key"],
-    }),
-    chainName: ChainNameInput,
-    publicKey: PublicKeyInput.optional().meta({
-      description: "The key to add, revoke or replace, for a template that needs one.",
-    }),
-    algorithm: Algorithm.optional(),
-    address: cadenceAddress().optional().meta({
-      description: "The other account, for a template about parents.",
-    }),
-  })
-  .meta({ id: "MessageRequest", description: "The template to prepare, with its arguments." });
+const messageBody = resource("MessageRequest", "The template to prepare, with its arguments.", {
+  template: requiredText(64).meta({
+    description: "A template's name: `listTemplates` has all, docs/api.md those that are prepared.",
+    examples: ["revoke-recovery-key"],
+  }),
+  chainName: ChainNameInput,
+  publicKey: PublicKeyInput.optional().meta({
+    description: "The key to add, revoke or replace, for a template that needs one.",
+  }),
+  algorithm: Algorithm.optional(),
+  address: cadenceAddress().optional().meta({
+    description: "The other account, for a template about parents.",
+  }),
+});
 
 /**
  * Returns the routes for data that a client needs before it signs: the networks, and messages that are ready
@@ -39,9 +37,9 @@ export const messageRoutes = ({ networks, messages }: Services): UntaggedRoute[]
     description: "An app that has not signed up yet has its chain's name in its own configuration.",
     token: "user",
     recover: true,
-    response: z
-      .object({ networks: z.array(Network).meta({ description: "The configured networks." }) })
-      .meta({ id: "NetworksResponse", description: "The networks." }),
+    response: resource("NetworksResponse", "The networks.", {
+      networks: z.array(Network).meta({ description: "The configured networks." }),
+    }),
     handler: async (_input, call) => {
       const answer = await networks.listNetworks({}, repeatable(call));
       return {
@@ -69,9 +67,9 @@ export const messageRoutes = ({ networks, messages }: Services): UntaggedRoute[]
       "/publicKey": "the template needs a key",
       "/address": "the template needs an address",
     },
-    response: z
-      .object({ message: Hex.meta({ description: "Hex of the domain tag and the RLP of the payload." }) })
-      .meta({ id: "MessageResponse", description: "A message that is ready to be signed." }),
+    response: resource("MessageResponse", "A message that is ready to be signed.", {
+      message: Hex.meta({ description: "Hex of the domain tag and the RLP of the payload." }),
+    }),
     errors: [
       "InvalidPublicKey",
       "UnknownChain",

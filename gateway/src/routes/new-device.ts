@@ -1,6 +1,6 @@
+import { resource } from "@countersign/http-api/formats.ts";
 import { attestation, LoginOnChain, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn, TwoFactorRequested } from "@countersign/http-api/resources.ts";
-import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
@@ -26,13 +26,11 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
     idempotencyKey: true,
     request: {
       // The identity names the account: here a login token is never optional.
-      body: z
-        .object({
-          request: LoginOnChain,
-          userKey: UserKeyInput,
-          ...attestation,
-        })
-        .meta({ id: "TwoFactorEnrollmentRequest", description: "The login and the key of a new device." }),
+      body: resource("TwoFactorEnrollmentRequest", "The login and the key of a new device.", {
+        request: LoginOnChain,
+        userKey: UserKeyInput,
+        ...attestation,
+      }),
     },
     beyondSchema: newKeyBeyondSchema("/request"),
     response: TwoFactorRequested,
@@ -73,16 +71,14 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
       "sealed, the answer is `TwoFactorAuthPending` with `Retry-After`.",
     token: "ephemeral",
     request: {
-      body: z
-        .object({
-          twoFactorAuthRequestId: requiredText(256)
-            .meta({
-              description: "The id of the request, or any that its message had.",
-              examples: ["019a0000-0000-7000-8000-000000000001"],
-            })
-            .toLowerCase(),
-        })
-        .meta({ id: "FinishTwoFactorRequest", description: "The request to finish." }),
+      body: resource("FinishTwoFactorRequest", "The request to finish.", {
+        twoFactorAuthRequestId: requiredText(256)
+          .meta({
+            description: "The id of the request, or any that its message had.",
+            examples: ["019a0000-0000-7000-8000-000000000001"],
+          })
+          .toLowerCase(),
+      }),
     },
     response: SignedIn,
     errors: [

@@ -1,3 +1,4 @@
+import { resource } from "@countersign/http-api/formats.ts";
 import { ChainNameInput } from "@countersign/http-api/requests.ts";
 import { ServerKeyRotation, TransactionReference } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
@@ -7,14 +8,12 @@ import { route, type UntaggedRoute } from "../http/route.ts";
 import { toTransactionReference } from "./mapping/account.ts";
 import { DEADLINES, repeatable } from "./rpc.ts";
 
-const rotationBody = z
-  .object({
-    chainName: ChainNameInput,
-    message: hexBytes(32 * 1024, "Hex of the rotation's message, as it was listed.", "464c4f57"),
-    signature: hexBytes(64, "Raw r||s of the session's account key, also a passkey's.", "ab".repeat(64)),
-    extensionData,
-  })
-  .meta({ id: "RotateServerKeyRequest", description: "A rotation with the device's signature." });
+const rotationBody = resource("RotateServerKeyRequest", "A rotation with the device's signature.", {
+  chainName: ChainNameInput,
+  message: hexBytes(32 * 1024, "Hex of the rotation's message, as it was listed.", "464c4f57"),
+  signature: hexBytes(64, "Raw r||s of the session's account key, also a passkey's.", "ab".repeat(64)),
+  extensionData,
+});
 
 /** Returns the routes that rotate the account's server key: the chain requires a device's signature too. */
 export const serverKeyRoutes = ({ serverKeys }: Services): UntaggedRoute[] => [
@@ -25,9 +24,9 @@ export const serverKeyRoutes = ({ serverKeys }: Services): UntaggedRoute[] => [
     summary: "Rotations of the account's server key that wait for this device's signature",
     description: "The chain requires a device's signature beside the server's. Decode each message before you sign it.",
     token: "user",
-    response: z
-      .object({ rotations: z.array(ServerKeyRotation).meta({ description: "One per network at most." }) })
-      .meta({ id: "ServerKeyRotationsResponse", description: "Rotations that wait for this device." }),
+    response: resource("ServerKeyRotationsResponse", "Rotations that wait for this device.", {
+      rotations: z.array(ServerKeyRotation).meta({ description: "One per network at most." }),
+    }),
     errors: ["AccountNotReady", "ChainUnavailable", "RateLimited"],
     handler: async (_input, call) => {
       const { rotations } = await serverKeys.listServerKeyRotations({}, repeatable(call, DEADLINES.chain));
@@ -42,12 +41,10 @@ export const serverKeyRoutes = ({ serverKeys }: Services): UntaggedRoute[] => [
     description: "`done` is false where the seal takes longer: ask for the list again later.",
     token: "user",
     request: { body: rotationBody },
-    response: z
-      .object({
-        transaction: TransactionReference,
-        done: z.boolean().meta({ description: "Whether the transaction is sealed.", examples: [true] }),
-      })
-      .meta({ id: "RotateServerKeyResponse", description: "The transaction that rotates the server key." }),
+    response: resource("RotateServerKeyResponse", "The transaction that rotates the server key.", {
+      transaction: TransactionReference,
+      done: z.boolean().meta({ description: "Whether the transaction is sealed.", examples: [true] }),
+    }),
     errors: [
       "InvalidMessage",
       "InvalidSignature",

@@ -1,3 +1,4 @@
+import { resource } from "@countersign/http-api/formats.ts";
 import { requiredText } from "@countersign/http-api/requests.ts";
 import { Credentials, IdentityToken, Session } from "@countersign/http-api/resources.ts";
 import type { Session as WireSession } from "@countersign/proto/auth/v1/sessions.ts";
@@ -21,23 +22,19 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
       "successor; any other ends the session.",
     token: "none",
     request: {
-      body: z
-        .object({
-          refreshToken: requiredText(8_192).meta({
-            description: "The session's latest refresh token.",
-            examples: ["eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl"],
-          }),
-          proof: hexBytes(
-            256,
-            "The device key's signature over the refresh token; once sent, it is required from then on.",
-            "ab".repeat(64),
-          ).optional(),
-        })
-        .meta({ id: "RefreshTokenRequest", description: "The refresh token to exchange." }),
+      body: resource("RefreshTokenRequest", "The refresh token to exchange.", {
+        refreshToken: requiredText(8_192).meta({
+          description: "The session's latest refresh token.",
+          examples: ["eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl"],
+        }),
+        proof: hexBytes(
+          256,
+          "The device key's signature over the refresh token; once sent, it is required from then on.",
+          "ab".repeat(64),
+        ).optional(),
+      }),
     },
-    response: z
-      .object({ credentials: Credentials })
-      .meta({ id: "CredentialsResponse", description: "The next pair of tokens." }),
+    response: resource("CredentialsResponse", "The next pair of tokens.", { credentials: Credentials }),
     errors: [
       "InvalidRefreshToken",
       "SessionEnded",
@@ -61,15 +58,13 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
       "`/.well-known/openid-configuration`. No operation here takes it.",
     token: "user",
     request: {
-      body: z
-        .object({
-          nonce: requiredText().meta({
-            description:
-              "A value of the backend that the token repeats, so that it is of use for one sign-in there only.",
-            examples: ["n-0S6_WzA2Mj"],
-          }),
-        })
-        .meta({ id: "IdentityTokenRequest", description: "What the identity token repeats." }),
+      body: resource("IdentityTokenRequest", "What the identity token repeats.", {
+        nonce: requiredText().meta({
+          description:
+            "A value of the backend that the token repeats, so that it is of use for one sign-in there only.",
+          examples: ["n-0S6_WzA2Mj"],
+        }),
+      }),
     },
     response: IdentityToken,
     handler: async ({ body: { nonce } }, call) => {
@@ -95,9 +90,9 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
     description: "`current` marks the caller's own.",
     token: "user",
     recover: true,
-    response: z
-      .object({ sessions: z.array(Session).meta({ description: "Newest first." }) })
-      .meta({ id: "SessionsResponse", description: "The account's live sessions." }),
+    response: resource("SessionsResponse", "The account's live sessions.", {
+      sessions: z.array(Session).meta({ description: "Newest first." }),
+    }),
     handler: async (_input, call) => {
       const answer = await sessions.listSessions({}, repeatable(call));
       return { sessions: answer.sessions.map(toSession) };

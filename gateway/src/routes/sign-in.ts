@@ -1,5 +1,5 @@
 import { invalidField } from "@countersign/core";
-import { Algorithm, asText, text } from "@countersign/http-api/formats.ts";
+import { Algorithm, asText, resource, text } from "@countersign/http-api/formats.ts";
 import {
   LoginOnChain,
   OptionalLoginOnChain,
@@ -45,30 +45,27 @@ const username = requiredText().meta({ description: "The login's e-mail address.
 const documentedChallengeBody = (request: typeof LoginOnChain | typeof OptionalLoginOnChain) =>
   z
     .xor([
-      z
-        .object({ challengeType: ofKey, request, publicKey: PublicKeyInput, algorithm })
-        .meta({ id: "KeyChallengeRequest", description: "Asks for a challenge for a device key or a passkey." }),
-      z
-        .object({
-          challengeType: forPasskey,
-          request,
-          passKey: z
-            .object({ username })
-            .meta({ id: "PasskeyOwner", description: "Any passkey of an account, by its e-mail address." }),
-        })
-        .meta({ id: "PasskeyOwnerChallengeRequest", description: "Asks for a challenge for any passkey of a person." }),
+      resource("KeyChallengeRequest", "Asks for a challenge for a device key or a passkey.", {
+        challengeType: ofKey,
+        request,
+        publicKey: PublicKeyInput,
+        algorithm,
+      }),
+      resource("PasskeyOwnerChallengeRequest", "Asks for a challenge for any passkey of a person.", {
+        challengeType: forPasskey,
+        request,
+        passKey: resource("PasskeyOwner", "Any passkey of an account, by its e-mail address.", { username }),
+      }),
     ])
     .meta({ id: "ChallengeRequest", description: "Asks for a challenge." });
 
 const challengeData = hexBytes(64, "The challenge, as it was issued.", "000102030405060708090a0b0c0d0e0f");
 const deviceKey = z.object({ signature: hexBytes(256, "The signature over the challenge's bytes.", "ab") });
-const passKey = z
-  .object({
-    clientDataJSON: clientDataJson(),
-    authenticatorData: base64Bytes(4_096, "The authenticator data."),
-    signature: base64Bytes(512, "The authenticator's signature."),
-  })
-  .meta({ id: "PasskeyAssertion", description: "An authenticator's assertion (WebAuthn), base64 or base64url." });
+const passKey = resource("PasskeyAssertion", "An authenticator's assertion (WebAuthn), base64 or base64url.", {
+  clientDataJSON: clientDataJson(),
+  authenticatorData: base64Bytes(4_096, "The authenticator data."),
+  signature: base64Bytes(512, "The authenticator's signature."),
+});
 
 const respondBody = z.object({
   challengeType,
@@ -80,12 +77,12 @@ const respondBody = z.object({
 /** The same for the document. */
 const documentedRespondBody = z
   .discriminatedUnion("challengeType", [
-    z
-      .object({ challengeType: forDeviceKey, challengeData, deviceKey: keySignature })
-      .meta({ id: "DeviceKeyChallengeAnswer", description: "A device key's answer." }),
-    z
-      .object({ challengeType: forPasskey, challengeData, passKey })
-      .meta({ id: "PasskeyChallengeAnswer", description: "A passkey's answer." }),
+    resource("DeviceKeyChallengeAnswer", "A device key's answer.", {
+      challengeType: forDeviceKey,
+      challengeData,
+      deviceKey: keySignature,
+    }),
+    resource("PasskeyChallengeAnswer", "A passkey's answer.", { challengeType: forPasskey, challengeData, passKey }),
   ])
   .meta({ id: "ChallengeAnswer", description: "The answer to a challenge." });
 

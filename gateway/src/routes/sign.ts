@@ -1,4 +1,5 @@
 import type { Reason } from "@countersign/core";
+import { resource } from "@countersign/http-api/formats.ts";
 import { optionalText } from "@countersign/http-api/requests.ts";
 import { CompositeSignature, Template } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
@@ -21,9 +22,9 @@ export const SIGNING_ERRORS = [
 
 const errors: Reason[] = [...SIGNING_ERRORS, "MessageRenewed", "LoginTooOld", "TimeLockRequired", "TimeLockCancelled"];
 
-export const SignatureResponse = z
-  .object({ signature: CompositeSignature })
-  .meta({ id: "SignatureResponse", description: "The signature over the message." });
+export const SignatureResponse = resource("SignatureResponse", "The signature over the message.", {
+  signature: CompositeSignature,
+});
 
 export const chainOfAccount = optionalText(64).meta({
   description: "Needed only where the account has the same address on two chains.",
@@ -35,12 +36,10 @@ const signing = {
   token: "ephemeral",
   recover: true,
   request: {
-    body: z
-      .object({
-        message: hexBytes(32 * 1024, "Hex of the domain tag and the RLP of payload or envelope.", "464c4f57"),
-        chainName: chainOfAccount,
-      })
-      .meta({ id: "SignRequest", description: "The message to sign." }),
+    body: resource("SignRequest", "The message to sign.", {
+      message: hexBytes(32 * 1024, "Hex of the domain tag and the RLP of payload or envelope.", "464c4f57"),
+      chainName: chainOfAccount,
+    }),
   },
   response: SignatureResponse,
   errors,
@@ -69,9 +68,9 @@ export const signRoutes = ({ signing: signer, information }: Services): Untagged
         }),
       }),
     },
-    response: z
-      .object({ templates: z.array(Template).meta({ description: "The templates of the chain." }) })
-      .meta({ id: "TemplatesResponse", description: "The templates that the signer signs." }),
+    response: resource("TemplatesResponse", "The templates that the signer signs.", {
+      templates: z.array(Template).meta({ description: "The templates of the chain." }),
+    }),
     errors: ["UnknownChain"],
     handler: async ({ query }, call) => {
       const { templates } = await information.listTemplates(query, repeatable(call));

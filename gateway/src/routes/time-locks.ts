@@ -1,3 +1,4 @@
+import { resource } from "@countersign/http-api/formats.ts";
 import { TimeLock } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
@@ -15,9 +16,9 @@ export const timeLockRoutes = ({ timeLocks }: Services): UntaggedRoute[] => [
     description: "Time locks that were cancelled are listed too.",
     token: "user",
     recover: true,
-    response: z
-      .object({ timeLocks: z.array(TimeLock).meta({ description: "Newest first." }) })
-      .meta({ id: "TimeLocksResponse", description: "Time locks of changes of keys." }),
+    response: resource("TimeLocksResponse", "Time locks of changes of keys.", {
+      timeLocks: z.array(TimeLock).meta({ description: "Newest first." }),
+    }),
     handler: async (_input, call) => {
       const answer = await timeLocks.listTimeLocks({}, repeatable(call));
       return {

@@ -1,5 +1,5 @@
 import type { Reason } from "@countersign/core";
-import { asText } from "@countersign/http-api/formats.ts";
+import { asText, resource } from "@countersign/http-api/formats.ts";
 import * as http from "@countersign/http-api/resources.ts";
 import {
   type ApproveTwoFactorRequest,
@@ -29,29 +29,25 @@ const oneRequest = {
       .toLowerCase(),
   }),
 };
-const answer = z
-  .object({ twoFactorAuth: http.TwoFactorAuth })
-  .meta({ id: "TwoFactorAuthResponse", description: "The request for approval." });
+const answer = resource("TwoFactorAuthResponse", "The request for approval.", { twoFactorAuth: http.TwoFactorAuth });
 const notOpen: Reason[] = ["TwoFactorAuthNotFound", "TwoFactorAuthNotPending"];
 
-const byTransaction = z
-  .object({
-    txId: hexBytes(
-      32,
-      "The transaction that has added the key.",
-      "21c86909067d90562602828986c922f0320d5db9e6b091879be09d2de609658a",
-      32,
-    ),
-  })
-  .meta({ id: "TransactionApproval", description: "An approval by a transaction that ran." });
+const byTransaction = resource("TransactionApproval", "An approval by a transaction that ran.", {
+  txId: hexBytes(
+    32,
+    "The transaction that has added the key.",
+    "21c86909067d90562602828986c922f0320d5db9e6b091879be09d2de609658a",
+    32,
+  ),
+});
 
 const statusFilter = asText(
   z.enum(http.TwoFactorStatus.options).meta({ description: "Only requests in this state.", examples: ["pending"] }),
 );
 
-const redirection = z
-  .object({ destDeviceId: uuid("The id of the device to ask.") })
-  .meta({ id: "RedirectTwoFactorRequest", description: "The device to ask instead." });
+const redirection = resource("RedirectTwoFactorRequest", "The device to ask instead.", {
+  destDeviceId: uuid("The id of the device to ask."),
+});
 
 /** An approval: `txId` or `signature`, never both. One object, so that each refusal names its member. */
 const approvalBody = z
@@ -85,9 +81,9 @@ export const twoFactorRoutes = ({ twoFactor }: Services): UntaggedRoute[] => [
         status: statusFilter.optional(),
       }),
     },
-    response: z
-      .object({ twoFactorAuths: z.array(http.TwoFactorAuth).meta({ description: "Newest first." }) })
-      .meta({ id: "TwoFactorAuthsResponse", description: "Requests for approval." }),
+    response: resource("TwoFactorAuthsResponse", "Requests for approval.", {
+      twoFactorAuths: z.array(http.TwoFactorAuth).meta({ description: "Newest first." }),
+    }),
     handler: async ({ query }, call) => {
       const { twoFactorAuths } = await twoFactor.listTwoFactor({ status: fromStatus(query.status) }, repeatable(call));
       return { twoFactorAuths: twoFactorAuths.map(toTwoFactorAuth) };

@@ -1,5 +1,5 @@
+import { resource } from "@countersign/http-api/formats.ts";
 import { requiredText } from "@countersign/http-api/requests.ts";
-import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { cadenceAddress, extensionData, hexBytes } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
@@ -20,27 +20,23 @@ const signed = {
   extensionData,
 };
 
-const userMessageBody = z
-  .object({
-    message: hexBytes(
-      4_096,
-      "Hex of a text in UTF-8, without the domain tag. It has no hidden characters, and not exactly 32 bytes.",
-      "492061677265652e",
-    ),
-    ...signed,
-  })
-  .meta({ id: "SignUserMessageRequest", description: "A text with the user's signature over it." });
+const userMessageBody = resource("SignUserMessageRequest", "A text with the user's signature over it.", {
+  message: hexBytes(
+    4_096,
+    "Hex of a text in UTF-8, without the domain tag. It has no hidden characters, and not exactly 32 bytes.",
+    "492061677265652e",
+  ),
+  ...signed,
+});
 
-const accountProofBody = z
-  .object({
-    appIdentifier: requiredText(256).meta({
-      description: "The app that the proof is for: its origin, or the name that its backend expects.",
-      examples: ["https://dapp.example"],
-    }),
-    nonce: hexBytes(128, "32 to 128 random bytes, from the app's backend.", "75".repeat(32), 32),
-    ...signed,
-  })
-  .meta({ id: "SignAccountProofRequest", description: "An account proof with the user's signature over it." });
+const accountProofBody = resource("SignAccountProofRequest", "An account proof with the user's signature over it.", {
+  appIdentifier: requiredText(256).meta({
+    description: "The app that the proof is for: its origin, or the name that its backend expects.",
+    examples: ["https://dapp.example"],
+  }),
+  nonce: hexBytes(128, "32 to 128 random bytes, from the app's backend.", "75".repeat(32), 32),
+  ...signed,
+});
 
 const signing = {
   method: "post",

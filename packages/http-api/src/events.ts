@@ -7,6 +7,7 @@ import {
   open,
   openEnum,
   PublicKeyHex,
+  resource,
   Timestamp,
   Uuid,
 } from "./formats.ts";
@@ -20,7 +21,7 @@ import {
 const occurredAt = Timestamp.meta({ description: "The time of the change." });
 
 const named = <T extends z.ZodRawShape>(id: string, description: string, shape: T) =>
-  z.object({ occurredAt, ...shape }).meta({ id, description });
+  resource(id, description, { occurredAt, ...shape });
 
 const twoFactor = named("TwoFactorEvent", "A request to enroll a device has changed.", {
   id: Uuid.meta({ description: "`TwoFactorAuth.id`; `getTwoFactor` reads it." }),
@@ -74,9 +75,9 @@ const session = named("SessionEndedEvent", "A session of the account has ended."
     "The cause.",
   ),
 });
-const reset = z
-  .object({ occurredAt: occurredAt.optional() })
-  .meta({ id: "StreamResetEvent", description: "Events may be missing: read again everything that is shown." });
+const reset = resource("StreamResetEvent", "Events may be missing: read again everything that is shown.", {
+  occurredAt: occurredAt.optional(),
+});
 
 export const ACCOUNT_EVENTS = {
   "two-factor.requested": twoFactor,

@@ -1,6 +1,6 @@
 import { PUBLIC_KEY_LENGTHS } from "@countersign/keys";
 import { z } from "zod";
-import { Algorithm, asText, EXAMPLE_PUBLIC_KEY, text } from "./formats.ts";
+import { Algorithm, asText, EXAMPLE_PUBLIC_KEY, resource, text } from "./formats.ts";
 import { DeviceType, UserKeyType } from "./resources.ts";
 
 /*
@@ -112,14 +112,12 @@ export const NewDevice = DeviceAttributes.extend({
 }).meta({ id: "NewDevice", description: "The description that a device gives of itself, without control characters." });
 
 /** The user key of a device. A member `app` of it is ignored: the login token's audience decides. */
-export const UserKeyInput = z
-  .object({
-    type: asText(UserKeyType),
-    publicKey: PublicKeyInput.meta({ description: `The account key: ${PUBLIC_KEY_LENGTHS}.` }),
-    algorithm: Algorithm.optional(),
-    device: NewDevice,
-  })
-  .meta({ id: "NewUserKey", description: "The account key of a new device, with the device." });
+export const UserKeyInput = resource("NewUserKey", "The account key of a new device, with the device.", {
+  type: asText(UserKeyType),
+  publicKey: PublicKeyInput.meta({ description: `The account key: ${PUBLIC_KEY_LENGTHS}.` }),
+  algorithm: Algorithm.optional(),
+  device: NewDevice,
+});
 
 const AttestationType = z.enum(["app-attest", "play-integrity"]).meta({
   description:
