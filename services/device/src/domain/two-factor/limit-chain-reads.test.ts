@@ -15,7 +15,7 @@ const ofAccount = () => ({
   userKey: generateKeyPair().publicKey,
 });
 
-describe("what one account's requests read on the chain in a minute", () => {
+describe("one request's reads of the chain in a minute", () => {
   let clock: FixedClock;
   let read: number;
   let limited: KeyAdditions;
@@ -39,7 +39,7 @@ describe("what one account's requests read on the chain in a minute", () => {
     limited = limitChainReads(chain, clock, 2);
   });
 
-  it("is not above the limit by reading: then a message is shown as it is", async () => {
+  it("stay within the limit by reading: then a message is shown as it is", async () => {
     const messages = [];
     for (let i = 0; i < 4; i++) messages.push(await limited.prepare(addition, shown));
     expect(messages).toEqual([renewed, renewed, shown, shown]);
@@ -50,7 +50,13 @@ describe("what one account's requests read on the chain in a minute", () => {
     expect(await limited.prepare(addition, shown)).toBe(renewed);
   });
 
-  it("is not above the limit by naming transactions, which reading does not use up", async () => {
+  it("renew its message while another request of the account is read all the time", async () => {
+    for (let i = 0; i < 4; i++) await limited.prepare(addition, shown);
+    const other = { ...addition, userKey: generateKeyPair().publicKey };
+    expect(await limited.prepare(other, shown)).toBe(renewed);
+  });
+
+  it("stay within the limit by naming transactions, which reading does not use up", async () => {
     for (let i = 0; i < 4; i++) await limited.prepare(addition, shown);
     for (let i = 0; i < 2; i++) await expect(verify()).rejects.toMatchObject({ reason: "TransactionPending" });
     await expect(verify()).rejects.toMatchObject({ reason: "RateLimited" });
