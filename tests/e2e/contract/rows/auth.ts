@@ -80,7 +80,7 @@ export const auth: Rows = {
         return signUp(login, {}, phone);
       },
       PleaseRegisterKey: seenIn("services/auth/src/store/postgres-session-store.service.test.ts"),
-      AccountFrozen: seenIn("services/auth/src/store/postgres-sign-up-store.service.test.ts"),
+      AccountFrozen: seenIn("services/auth/src/store/further-chains.service.test.ts"),
       DeviceConflict: DEVICE_STORE,
       TooManyDevices: DEVICE_STORE,
       TooManyKeys: KEY_STORE,
