@@ -118,6 +118,17 @@ describe("a young device", () => {
     expect(await revoking(device)).toBe("TimeLockCancelled");
   });
 
+  it("does not use the time lock of another young one, whose key was revoked before it was over", async () => {
+    expect(await revoking(device)).toBe("TimeLockRequired");
+    await revokeKey(young.publicKey, device);
+    clock.advance(DAY);
+    await addKey(other.publicKey);
+    expect(await revoking(device, other)).toBe("TimeLockRequired");
+    expect(timeLocks.events).toEqual(["started revoke-user-key", "started revoke-user-key"]);
+    clock.advance(DAY);
+    expect(await revoking(device, other)).toBe("signed");
+  });
+
   it("is revoked at once by an older one, and not by itself", async () => {
     await expect(revokeKey(young.publicKey, young)).rejects.toMatchObject({
       metadata: { reason: "BadTemplateArguments" },

@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError } from "@countersign/core";
-import type { DecodedMessage } from "@countersign/flow";
 import { type HistoryFacts, timeLockOfTemplate } from "../policy/history-rules.ts";
-import type { ServiceKeys } from "../policy/request-facts.ts";
 import type { TimeLock } from "../policy/time-lock.ts";
 import type { TimeLockStore } from "./ports.ts";
 
@@ -12,14 +10,17 @@ export interface TimeLocking {
   readonly newId: () => string;
 }
 
-/** A rotation leaves the request the same: the account's first server key is in place of the present one. */
-const requestHashOf = (
-  { script, arguments: values }: Pick<DecodedMessage, "script" | "arguments">,
-  { serverKey, retiredServerKeys: [first = serverKey] }: ServiceKeys,
-): string =>
-  createHash("sha256")
-    .update(JSON.stringify([script, ...values]).replaceAll(serverKey.publicKey, first.publicKey))
-    .digest("hex");
+/**
+ * A rotation leaves the request the same: the account's first server key is in place of the present one. A
+ * revocation is the session's own: what one young device waited for, another one must not use.
+ */
+function requestHashOf({ message, template, token }: HistoryFacts): string {
+  const { serverKey, retiredServerKeys } = template.serviceKeys;
+  const [first = serverKey] = retiredServerKeys;
+  const session = template.name === "revoke-user-key" ? [token.accountKey.publicKey] : [];
+  const request = JSON.stringify([message.script, ...message.arguments, ...session]);
+  return createHash("sha256").update(request.replaceAll(serverKey.publicKey, first.publicKey)).digest("hex");
+}
 
 /**
  * Passes a template that needs no time lock, or whose time lock is over; starts the time lock of one that is
@@ -27,7 +28,7 @@ const requestHashOf = (
  * so it comes after all rules. Errors: TimeLockRequired with `availableAt`, TimeLockCancelled.
  */
 export async function passTimeLock({ timeLocks, newId }: TimeLocking, facts: HistoryFacts): Promise<void> {
-  const { message, account, template, now, timeLockPolicy } = facts;
+  const { account, template, now, timeLockPolicy } = facts;
   const lockMs = timeLockOfTemplate(facts)?.lockMs ?? 0;
   if (lockMs === 0) return;
   const availableAt = new Date(now.getTime() + lockMs);
@@ -36,7 +37,7 @@ export async function passTimeLock({ timeLocks, newId }: TimeLocking, facts: His
     accountId: account.accountId,
     chainName: account.chainName,
     operation: template.name,
-    requestHash: requestHashOf(message, template.serviceKeys),
+    requestHash: requestHashOf(facts),
     startedAt: now,
     availableAt,
     lapsesAt: new Date(availableAt.getTime() + timeLockPolicy.goodForMs),
