@@ -153,6 +153,19 @@ describe("a young device", () => {
     expect(await revoking(device, kept)).toBe("TimeLockRequired");
   });
 
+  it("cannot use an approval of long ago by having an approver run that the signer does not know", async () => {
+    const [kept, fresh] = [key(), key()];
+    await addKey(kept.publicKey);
+    await revokedKeys.record(account, device.publicKey.publicKey);
+    clock.advance(QUARTER - 1);
+    await addKey(kept.publicKey);
+    expect((await addedKeys.find(account, kept.publicKey.publicKey))?.signedAt).toEqual(clock.now());
+    clock.advance(DAY);
+    expect(await refusalOf(addKey(kept.publicKey))).toBe("BadTemplateArguments");
+    await addKey(fresh.publicKey);
+    expect(await addedKeys.find(account, fresh.publicKey.publicKey)).toBeUndefined();
+  });
+
   it("cannot use an approval that it renews all the time", async () => {
     const kept = key();
     for (let ms = 0; ms < DAY; ms += QUARTER / 2) {

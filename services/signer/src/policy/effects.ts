@@ -24,6 +24,8 @@ export interface KeyAddition extends AddedBy {
   readonly key: PublicKey;
   /** When the approving key came to the account; undefined where that is not known. */
   readonly approverSince: Date | undefined;
+  /** The signer does not know the approver: a known key counts as added now, any other stays unknown. */
+  readonly onlyIfKnown?: boolean;
 }
 
 /** A key that becomes the account's recovery key. */
@@ -207,13 +209,14 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
  */
 export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now: Date): Effect[] {
   const { isRecoveryKey, registered } = approval;
-  const key = registered && addedUserKey(facts.template);
+  const key = addedUserKey(facts.template);
   const source = registered && isRecoveryKey ? "recovery" : "device";
   const by: AddedBy = { source, renewableSince: openSince(facts, now) };
+  const approver = { approverSince: registered?.signedAt, onlyIfKnown: !registered };
   return [
     ...keyEffects(facts, by, now),
-    ...(key && !isRecoveryKey ? [deviceApprovedKey(key, now)] : []),
-    ...(key ? [{ kind: "key-addition", key, ...by, approverSince: registered.signedAt } as const] : []),
+    ...(key && registered && !isRecoveryKey ? [deviceApprovedKey(key, now)] : []),
+    ...(key ? [{ kind: "key-addition", key, ...by, ...approver } as const] : []),
     ...ephemeralUse(facts, "paymaster"),
   ];
 }

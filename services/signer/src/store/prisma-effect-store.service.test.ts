@@ -295,6 +295,24 @@ it("of racing additions that devices approve the limit lets so many through in i
   expect(await add(key(), 1)).toBeUndefined();
 });
 
+it("an approver that is not known renews a known key, and makes none known", async () => {
+  const account = someBinding();
+  const store = prismaEffectStore(prisma, bindings);
+  const [known, unknown] = [key(), key()];
+  const now = clock.now();
+  const add = (added: PublicKey, onlyIfKnown: boolean, renewableSince = new Date(0)) => {
+    const approved = { source: "device", renewableSince, approverSince: undefined, onlyIfKnown } as const;
+    const effects: Effect[] = [{ kind: "one-role", publicKey: added.publicKey, isUserKey: true }];
+    return store.record(account, [...effects, { kind: "key-addition", key: added, ...approved }], clock.now());
+  };
+  expect(await add(known, false)).toBeUndefined();
+  clock.advance(1000);
+  expect(await add(known, true)).toBeUndefined();
+  expect(await add(unknown, true)).toBeUndefined();
+  expect(await prismaAddedKeys(prisma).of(account)).toMatchObject([{ key: known, signedAt: clock.now() }]);
+  expect(await add(known, true, now)).toMatchObject({ kind: "key-addition" });
+});
+
 it("limits count the keys and the revocations of their own account and chain only", async () => {
   const account = someBinding();
   const store = prismaEffectStore(prisma, bindings);
