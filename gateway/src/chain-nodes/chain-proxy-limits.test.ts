@@ -30,7 +30,8 @@ afterAll(() => {
 it.each([
   ["an ephemeral token", "sign"],
   ["a recovery session", "recover"],
-])("slow requests of %s take no place from the account's devices", async (_, token) => {
+  ["a thief's phone", "phone"],
+])("slow requests of %s take no place from the account's other devices", async (_, token) => {
   const gateway = await start(500);
   const slow = Array.from({ length: 8 }, () => connect(Number(new URL(gateway.url).port), "127.0.0.1"));
   for (const socket of slow) {
@@ -48,7 +49,8 @@ it.each([
 it.each([
   ["an ephemeral token", "sign"],
   ["a recovery session", "recover"],
-])("requests of %s in a minute are not counted for the account's devices", async (_, token) => {
+  ["a thief's phone", "phone"],
+])("requests of %s in a minute are not counted for the account's other devices", async (_, token) => {
   const gateway = await start(2);
   const ofThief = async () => (await gateway.send("GET", BLOCKS, { token })).status;
   await expect.poll(ofThief).toBe(429);

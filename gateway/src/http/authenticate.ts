@@ -1,4 +1,4 @@
-import { AppError, insufficientScope, type TokenVerifier, type VerifiedToken } from "@countersign/core";
+import { AppError, insufficientScope, limitIdOf, type TokenVerifier, type VerifiedToken } from "@countersign/core";
 
 /**
  * The token that a route takes: none; `optional`, a full session's that may be absent and that the service
@@ -20,7 +20,6 @@ const MAX_TOKEN_LENGTH = 8_192;
 export interface Authenticated {
   readonly rawToken?: string | undefined;
   readonly accountId?: string;
-  /** The account; of an ephemeral token or a recovery session its own, which a thief may have. */
   readonly limitId?: string;
 }
 
@@ -47,10 +46,10 @@ export function authenticate(
   if (rawToken === undefined) {
     throw new AppError("InvalidAccessToken", { detail: "The Authorization header is no Bearer token" });
   }
-  const { scope, accountId, sessionId } = verifier.verify(rawToken);
+  const token = verifier.verify(rawToken);
   const allowed = allowedScopes(rule);
-  if (!allowed.includes(scope)) throw insufficientScope(allowed, scope);
-  return { rawToken, accountId, limitId: scope === "full" ? accountId : `${accountId}/${sessionId}` };
+  if (!allowed.includes(token.scope)) throw insufficientScope(allowed, token.scope);
+  return { rawToken, accountId: token.accountId, limitId: limitIdOf(token) };
 }
 
 const bearerToken = (authorization: string): string | undefined =>

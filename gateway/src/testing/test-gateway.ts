@@ -12,16 +12,19 @@ import { createRoutes } from "../routes/index.ts";
 import { createFakeServices } from "./fake-services.ts";
 
 /**
- * Knows the tokens "full", "sign" and "recover", which are what they are called, "other", a full one of
- * another account, "expired" and "ended".
+ * Knows the tokens "full", "sign" and "recover", which are what they are called, "phone" and "other", full
+ * ones of another device and of another account, "expired" and "ended".
  */
 export const fakeVerifier: TokenVerifier = {
   verify(raw) {
     if (raw === "expired") throw new AppError("AccessTokenExpired");
     if (raw === "ended") throw new AppError("SessionEnded");
-    if (raw === "other") return { accountId: "0197a1b2-0000-7000-8000-000000000002", scope: "full" } as VerifiedToken;
-    if (raw !== "full" && raw !== "sign" && raw !== "recover") throw new AppError("InvalidAccessToken");
-    return { accountId: "0197a1b2-0000-7000-8000-000000000001", scope: raw } as VerifiedToken;
+    if (!["full", "sign", "recover", "phone", "other"].includes(raw)) throw new AppError("InvalidAccessToken");
+    const accountId = `0197a1b2-0000-7000-8000-00000000000${raw === "other" ? 2 : 1}`;
+    const scope = raw === "sign" || raw === "recover" ? raw : "full";
+    // Somebody with the login only may ask to enroll the keys of a device.
+    const deviceKey = { algorithm: "ES256", publicKey: raw === "sign" ? "full" : raw };
+    return { accountId, scope, sessionId: raw, deviceKey } as VerifiedToken;
   },
 };
 

@@ -48,5 +48,11 @@ export {
   requireMayDecide,
 } from "./two-persons.ts";
 export { chainNamed, unknownChain } from "./unknown-chain.ts";
-export { BLOCK_SENT_MS, MAX_STATE_AGE_MS, type TokenVerifier, type VerifiedToken } from "./verified-token.ts";
+export {
+  BLOCK_SENT_MS,
+  limitIdOf,
+  MAX_STATE_AGE_MS,
+  type TokenVerifier,
+  type VerifiedToken,
+} from "./verified-token.ts";
 export { asWatched, unchanging, updateMap, type Watched } from "./watched.ts";

@@ -22,6 +22,13 @@ export interface VerifiedToken {
   twoFactorId?: string;
 }
 
+/**
+ * Returns what limits count a token's requests by: its device or recovery key, of which one may be stolen. An
+ * ephemeral token may name the keys of another device.
+ */
+export const limitIdOf = ({ accountId, scope, sessionId, deviceKey }: VerifiedToken): string =>
+  `${accountId}/${scope === "sign" ? sessionId : deviceKey.publicKey}`;
+
 export interface TokenVerifier {
   /**
    * Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded; `staleReason` while the state is too old.

@@ -1,5 +1,5 @@
 import { adminHandlers, onPersonErased } from "@countersign/admin-actions";
-import { asOperation, limitPerMinute, sleepUntil } from "@countersign/core";
+import { asOperation, limitIdOf, limitPerMinute, sleepUntil, type VerifiedToken } from "@countersign/core";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AdminService as AccountAdminService } from "@countersign/proto/account/v1/admin.ts";
@@ -97,7 +97,7 @@ async function start(service: ServiceProcess) {
   const unknownTransaction = unknownTransactions(rememberFirstAsked());
   const adding = { accounts, chains, additions, signer: signer.keyAdditions, passkeys, maxUserKeys, clock, logger };
   const limit = limitPerMinute(clock);
-  const readsChain = (accountId: string) => limit(accountId, config.messagesPerMinute);
+  const readsChain = (by: VerifiedToken) => limit(limitIdOf(by), config.messagesPerMinute);
   const server = runtime
     .server({ tokenVerifier: runtime.tokenVerifier(tokenState), deadlines: DEADLINES })
     .add(AccountsService, accountsHandlers({ accounts, deploy, cancel, link, profiles, readsChain, transactionUrl }))

@@ -1,4 +1,4 @@
-import { AppError, isUuid } from "@countersign/core";
+import { AppError, isUuid, type VerifiedToken } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
 import { findAccount } from "../domain/accounts/account-on-chain.ts";
@@ -20,7 +20,7 @@ export interface AccountsOptions {
   readonly link: ReturnType<typeof linkParent>;
   readonly profiles: Profiles;
   /** Counts a request that reads the chain. Errors: RateLimited. */
-  readsChain(accountId: string): void;
+  readsChain(by: VerifiedToken): void;
   transactionUrl(chainName: string, id: string): string;
 }
 
@@ -59,9 +59,9 @@ export function accountsHandlers(options: AccountsOptions): Handlers<AccountsSer
     },
 
     async linkParent(_, call) {
-      const { accountId } = requireToken(call);
-      options.readsChain(accountId);
-      const account = await fromChain(link(accountId, call.signal));
+      const token = requireToken(call);
+      options.readsChain(token);
+      const account = await fromChain(link(token.accountId, call.signal));
       return { account: accountToProto(account, await profiles.of(account)) };
     },
   };

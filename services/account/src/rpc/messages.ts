@@ -1,4 +1,4 @@
-import { chainNamed, invalidField } from "@countersign/core";
+import { chainNamed, invalidField, type VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { MessagesService, PrepareMessageRequest } from "@countersign/proto/account/v1/messages.ts";
 import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
@@ -41,19 +41,19 @@ function addressOf({ address }: PrepareMessageRequest): string {
 /** Handles account.v1.Messages: for the token's own account. */
 export const messagesHandlers = (
   prepare: ReturnType<typeof prepareMessage>,
-  count: (accountId: string) => void,
+  count: (by: VerifiedToken) => void,
   chains: ReadonlyMap<string, Pick<MessageChain, "chainName" | "hybridCustody">>,
 ): Handlers<MessagesService> => ({
   async prepareMessage(request, call) {
-    const { accountId } = requireToken(call);
+    const token = requireToken(call);
     const { template, chainName } = request;
     if (!isTemplate(template)) {
       const templates = templatesOf(chainNamed(chains, chainName));
       throw invalidField("/template", `Expected one of ${templates.join(", ")}`);
     }
     const change = CHANGES[template](request);
-    count(accountId);
-    const message = await fromChain(prepare({ accountId, chainName, change }, call.signal));
+    count(token);
+    const message = await fromChain(prepare({ accountId: token.accountId, chainName, change }, call.signal));
     return { message: Buffer.from(message) };
   },
 });

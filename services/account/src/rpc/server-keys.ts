@@ -1,3 +1,4 @@
+import type { VerifiedToken } from "@countersign/core";
 import type { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
 import { type Handlers, requireToken } from "@countersign/rpc";
 import { type ListRotationsOptions, listServerKeyRotations } from "../domain/server-keys/list-server-key-rotations.ts";
@@ -8,7 +9,7 @@ import { fromChain, signatureFrom } from "./conversions.ts";
 
 export interface ServerKeysOptions extends ListRotationsOptions, RotateServerKeyOptions {
   /** Counts a request that reads the chain. Errors: RateLimited. */
-  readsChain(accountId: string): void;
+  readsChain(by: VerifiedToken): void;
   transactionUrl(chainName: string, id: string): string;
 }
 
@@ -20,9 +21,9 @@ export function serverKeysHandlers(options: ServerKeysOptions): Handlers<ServerK
   const waitFor = waitForRotation(options.reconcile, options.logger);
   return {
     async listServerKeyRotations(_, call) {
-      const { accountId } = requireToken(call);
-      options.readsChain(accountId);
-      const rotations = await fromChain(list(accountId, call.signal));
+      const token = requireToken(call);
+      options.readsChain(token);
+      const rotations = await fromChain(list(token.accountId, call.signal));
       return { rotations: rotations.map(({ chainName, message }) => ({ chainName, message: Buffer.from(message) })) };
     },
     async rotateServerKey(request, call) {

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { AppError, limitIdOf } from "@countersign/core";
 import type { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import type { AccountAccess } from "@countersign/proto/device/v1/devices.ts";
 import { type CallContext, type Handlers, publicKeyToProto, requireToken } from "@countersign/rpc";
@@ -26,7 +26,7 @@ export function accessHandlers(options: AccessOptions): Handlers<AccessService> 
       const token = requireToken(call);
       // Freezing, which has no limit, makes further events only after this. They would fill NATS, and hold up
       // the voiding of other accounts' templates.
-      options.limits.unfreezes(`${token.accountId}/${token.deviceKey.publicKey}`);
+      options.limits.unfreezes(limitIdOf(token));
       await unfreeze(token, call.requestId);
       return {};
     },

@@ -1,4 +1,4 @@
-import { limitPerMinute } from "@countersign/core";
+import { limitIdOf, limitPerMinute } from "@countersign/core";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import {
   deviceAttributes,
@@ -6,6 +6,7 @@ import {
   parseRequest,
   publicKeyField,
   publicKeyFromProto,
+  requireToken,
   textField,
   uuidField,
 } from "@countersign/rpc";
@@ -53,7 +54,7 @@ export function devicesHandlers(options: DevicesOptions): Handlers<DevicesServic
 
     async updateDevice(request, call) {
       const session = sessionOf(call);
-      limit(`${session.accountId}/${session.deviceKey.publicKey}`, options.updatesPerMinute);
+      limit(limitIdOf(requireToken(call)), options.updatesPerMinute);
       const { publicKey, id, ...fields } = parseRequest(updateShape, request);
       // A decoded message has its absent fields as undefined.
       const present = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -1,4 +1,4 @@
-import { limitPerMinute, type VerifiedToken } from "@countersign/core";
+import { limitIdOf, limitPerMinute, type VerifiedToken } from "@countersign/core";
 import type { Device, PublicKey as ProtoPublicKey } from "@countersign/proto/common/v1/types.ts";
 import type { KeysService, SignInKey } from "@countersign/proto/key/v1/keys.ts";
 import {
@@ -96,7 +96,7 @@ export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
   /** Returns the token of a report. Errors: Unauthenticated, RateLimited. */
   const reporter = (call: CallContext): VerifiedToken => {
     const token = requireToken(call);
-    limit(`${token.accountId}/${token.deviceKey.publicKey}`, options.reportsPerMinute);
+    limit(limitIdOf(token), options.reportsPerMinute);
     return token;
   };
   return {
