@@ -87,19 +87,28 @@ const rowsOf = (
   values: [accountId, limit],
 });
 
-/**
- * A page of all rows, by the primary key from its end: ids begin with their time, and old rows are deleted
- * meanwhile.
- */
-const pageOf = ({ name, column = "account_id" }: AccountTable, key: string, accountId: string, at: number) => ({
-  name: `page of ${name}`,
-  text: `SELECT * FROM "${name}" WHERE "${column}" = $1::uuid ORDER BY ${key} LIMIT ${EXPORT_PAGE} OFFSET $2::int`,
-  values: [accountId, at],
-});
+/** A column of a primary key. */
+interface KeyColumn {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** The page of all rows that follows a row, or the first one, by the primary key. */
+function pageOf(table: AccountTable, key: readonly KeyColumn[], accountId: string, after?: Values): Statement {
+  const { name, column = "account_id" } = table;
+  const columns = key.map((each) => `"${each.name}"`).join(", ");
+  const values = key.map(({ type }, i) => `$${i + 2}::${type}`).join(", ");
+  const follows = after === undefined ? "" : `AND (${columns}) > (${values})`;
+  return {
+    name: `${after === undefined ? "first" : "next"} page of ${name}`,
+    text: `SELECT * FROM "${name}" WHERE "${column}" = $1::uuid ${follows} ORDER BY ${columns} LIMIT ${EXPORT_PAGE}`,
+    values: [accountId, ...(after === undefined ? [] : key.map((each) => after[each.name]))],
+  };
+}
 
 const primaryKeyOf = ({ name }: AccountTable): Statement => ({
   name: `key of ${name}`,
-  text: `SELECT string_agg(quote_ident(attname) || ' DESC', ', ' ORDER BY attnum) AS key FROM pg_index JOIN pg_attribute
+  text: `SELECT attname::text AS name, format_type(atttypid, NULL) AS type FROM pg_index JOIN pg_attribute
     ON attrelid = indrelid AND attnum = ANY (indkey) WHERE indrelid = '"${name}"'::regclass AND indisprimary`,
   values: [],
 });
@@ -151,17 +160,15 @@ export function accountReadings(
 
     async *exportRows(accountId) {
       for (const table of tables.filter(({ isNotExported }) => !isNotExported)) {
-        const [primary] = await queries.query<{ key: string }>(primaryKeyOf(table));
-        let rows: Values[];
-        let at = 0;
+        const key = await queries.query<KeyColumn>(primaryKeyOf(table));
+        let rows: Values[] = [];
         do {
-          rows = await read(table, pageOf(table, primary!.key, accountId, at));
+          rows = await read(table, pageOf(table, key, accountId, rows.at(-1)));
           for (const row of rows)
             yield {
               table: table.name,
               rowJson: JSON.stringify(withoutMembers(row, table.withoutInExport ?? []), forJson),
             };
-          at += rows.length;
         } while (rows.length === EXPORT_PAGE);
       }
     },

@@ -36,14 +36,20 @@ describe("the tables that administrators see", () => {
     );
   });
 
-  it("are exported whole, as many rows as there are", { timeout: 60_000 }, async () => {
+  it("are exported whole, as many rows as there are, also where others are deleted meanwhile", {
+    timeout: 60_000,
+  }, async () => {
     // Somebody with the login leaves more in three days.
     await postgres.execute(sql`
       INSERT INTO blocked_key (account_id, algorithm, public_key)
       SELECT ${accountId}::uuid, 'ES256', i::text FROM generate_series(1, 100001) AS i`);
     const keys = new Set<string>();
     for await (const { table, rowJson } of authReadings(postgres).exportRows(accountId))
-      if (table === "blocked_key") keys.add(JSON.parse(rowJson).public_key);
+      if (table === "blocked_key") {
+        const key = JSON.parse(rowJson).public_key as string;
+        if (keys.size < 10) await prisma.blockedKey.deleteMany({ where: { accountId, publicKey: key } });
+        keys.add(key);
+      }
     expect(keys.size).toBe(100_001);
   });
 
