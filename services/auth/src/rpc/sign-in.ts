@@ -54,7 +54,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
       const { account, accountId, chainName, ...signedIn } = await respond({
         data: challengeData.toString("hex"),
         answer: answerFrom(proof),
-        requestId: call.requestId,
+        context: contextOf(call),
         count: () => limits.respond(call),
         accountFound: accountOf(call),
         findAccount,

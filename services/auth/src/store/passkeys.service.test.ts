@@ -81,7 +81,7 @@ function world() {
     ask: async (answerer: Answerer, by = login) =>
       (await issue({ login: by, chainName: "flow-emulator", answerer })).data,
     answer: (data: string, by: Passkey = passkey, said: Said = {}, challenge: Uint8Array = hexToBytes(data)) =>
-      respond({ data, answer: { type: "passkey", ...by.assert(challenge, said) }, requestId: "", count, findAccount }),
+      respond({ data, answer: { type: "passkey", ...by.assert(challenge, said) }, context, count, findAccount }),
     respond,
   };
 }
@@ -89,6 +89,7 @@ function world() {
 const refused = (reason: string) => expect.objectContaining({ reason });
 const findAccount = async () => undefined;
 const count = async () => undefined;
+const context = { requestId: "", signal: new AbortController().signal };
 const byName: Answerer = { type: "passkey", username: "Ada@Example.com" };
 
 describe("signing in with a passkey", () => {
@@ -188,7 +189,7 @@ describe("signing in with a passkey", () => {
     const signedIn = await respond({
       data,
       answer: { type: "device-key", signature },
-      requestId: "",
+      context,
       count,
       findAccount,
     });
@@ -230,7 +231,7 @@ describe("signing in with a passkey", () => {
   it("is refused where the other type of challenge was issued", async () => {
     const data = await ask(byKey());
     const signature = signMessage(passkey.privateKey, hexToBytes(data));
-    const asDevice = respond({ data, answer: { type: "device-key", signature }, requestId: "", count, findAccount });
+    const asDevice = respond({ data, answer: { type: "device-key", signature }, context, count, findAccount });
     await expect(asDevice).rejects.toEqual(refused("ChallengeTypeMismatch"));
     const ofDevice = await ask({ type: "device-key", publicKey: device.publicKey });
     await expect(answer(ofDevice, simulatedPasskey(device))).rejects.toEqual(refused("ChallengeTypeMismatch"));

@@ -69,7 +69,7 @@ describe("challenges", () => {
         respond({
           data,
           answer: { type: "device-key", signature: signMessage(pair.privateKey, Buffer.from(message, "hex")) },
-          requestId: "",
+          context: { requestId: "", signal: new AbortController().signal },
           count: async () => undefined,
           findAccount: async () => undefined,
         });

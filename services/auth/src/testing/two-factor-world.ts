@@ -322,7 +322,8 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     },
     enroll: (signIn: TwoFactorSignIn, enrollment: Enrollment) =>
       enroll(signIn, enrollment, { requestId: "test", signal }),
-    finish: (token: VerifiedToken, id: string) => finish({ token, id, context: { requestId: "test", signal } }),
+    finish: (token: VerifiedToken, id: string, by = signal) =>
+      finish({ token, id, context: { requestId: "test", signal: by } }),
     approved: (accountId: string, id: string) => approved(accountId, id, { requestId: "test", signal }),
   };
 }

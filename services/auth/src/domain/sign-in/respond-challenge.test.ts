@@ -30,6 +30,9 @@ let used: unknown[];
 let counter: PasskeyCounter | undefined;
 let count: () => Promise<void>;
 let limitSignIns: (id: string) => void;
+let caller: AbortController;
+/** Called while the response's account is read. */
+let found: () => void;
 let respond: (
   answer?: Parameters<ReturnType<typeof respondChallenge>>[0]["answer"],
   asked?: string,
@@ -51,6 +54,8 @@ beforeEach(() => {
   unregistered = false;
   count = async () => undefined;
   limitSignIns = () => undefined;
+  caller = new AbortController();
+  found = () => undefined;
   [attempts, sessions, blocked, passkeys, counter, used] = [0, [], [], [], undefined, []];
   const run = respondChallenge({
     challenges: {
@@ -79,7 +84,13 @@ beforeEach(() => {
     issue: async () => ({ accessToken: "", refreshToken: "" }),
   });
   respond = (answer = answerOf(), asked = data) =>
-    run({ data: asked, answer, requestId: "request", count: () => count(), findAccount: async () => undefined });
+    run({
+      data: asked,
+      answer,
+      context: { requestId: "request", signal: caller.signal },
+      count: () => count(),
+      findAccount: async () => found(),
+    });
 });
 
 describe("an answer to a challenge", () => {
@@ -91,6 +102,12 @@ describe("an answer to a challenge", () => {
     clock.advance(-1);
     await respond();
     expect(sessions).toMatchObject([{ scope: "full", accountKey: device.publicKey }]);
+  });
+
+  it("whose caller is gone opens none: the device may have signed in since; the challenge stays for another answer", async () => {
+    found = () => caller.abort();
+    await expect(respond()).rejects.toEqual(refused("Unavailable"));
+    expect([attempts, sessions]).toEqual([0, []]);
   });
 
   it("that was never issued is refused", async () => {

@@ -2,6 +2,7 @@ import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/c
 import { type Assertion, hexToBytes, type PasskeySettings, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
+import type { StepContext } from "../sign-up/sign-up-saga.ts";
 import { findAsserted } from "./passkeys.ts";
 import type {
   Challenge,
@@ -29,7 +30,7 @@ interface RespondChallenge<Account> {
   /** Hex. */
   readonly data: string;
   readonly answer: Answer;
-  readonly requestId: string;
+  readonly context: StepContext;
   /** Counts the request by its address. Errors: RateLimited. */
   count(): Promise<void>;
   /** Called with the account, once it is known. */
@@ -71,7 +72,7 @@ export interface SignedIn<Account> {
  * Checks the answer to a challenge and opens a session. A challenge succeeds once; the fifth wrong answer
  * ends it. All that the response needs is read before the session begins.
  * Errors: RateLimited, UnknownChallenge, ChallengeExpired, ChallengeTypeMismatch, InvalidSignature,
- * PleaseRegisterKey.
+ * PleaseRegisterKey, Unavailable where the caller is gone.
  *
  * Writes: a wrong answer's count; or the used challenge, the passkey's counter and the session in one commit.
  * Crash: after that commit the credentials are lost: the client takes a new challenge.
@@ -108,7 +109,7 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
   }
 
   /** Checks the answer and opens the session. */
-  async function open<Account>(challenge: Challenge, { answer, requestId, findAccount }: RespondChallenge<Account>) {
+  async function open<Account>(challenge: Challenge, { answer, context, findAccount }: RespondChallenge<Account>) {
     const { key, counter } = await findAnswerer(challenge, answer);
     const { data, accountId, chainName, app, authTime } = challenge;
     // Each sign-in leaves a session for a week, and statements read those of an account.
@@ -122,7 +123,9 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
       readAt,
       origin === "recovery" ? "recover" : "full",
     );
-    if (!(await challenges.succeed(data, session, requestId, counter))) throw new AppError("UnknownChallenge");
+    // The device of a caller that is gone may have signed in since: this session would end that one.
+    if (context.signal.aborted) throw new AppError("Unavailable");
+    if (!(await challenges.succeed(data, session, context.requestId, counter))) throw new AppError("UnknownChallenge");
     return { session, origin, account };
   }
 

@@ -149,6 +149,16 @@ describe("letting a new device in", () => {
     expect(world.store.sessions).toEqual([]);
   });
 
+  it("opens no session for a caller that is gone: the device may have signed in since", async () => {
+    world.seal(id);
+    const caller = new AbortController();
+    world.requests.beforeFinish = async () => caller.abort();
+    await expect(world.finish(await token(), id, caller.signal)).rejects.toEqual(refused("Unavailable"));
+    expect(world.store.sessions).toEqual([]);
+    await finish();
+    expect(world.store.sessions).toHaveLength(1);
+  });
+
   it("opens one session when it is finished many times at once", async () => {
     world.seal(id);
     const answers = await Promise.allSettled(Array.from({ length: 8 }, finish));

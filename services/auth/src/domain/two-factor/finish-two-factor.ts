@@ -104,6 +104,8 @@ export const finishTwoFactor = (options: FinishTwoFactorOptions) => {
     if ((await signIns.devicesWith(accountId, signIn, signIn.id)).length > 0)
       throw new AppError("TwoFactorAuthFinished");
 
+    // As in a sign-in: the device of a caller that is gone may have signed in by challenge.
+    if (context.signal.aborted) throw new AppError("Unavailable");
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       readAt,
