@@ -52,7 +52,7 @@ const commands: Command[] = [
     async (args) => (await import("./test-operations.ts")).testOperations(args),
   ),
   suite("test:wallet", "The wallet in Chromium against the real stack; makes the README's screenshots.", async (args) =>
-    (await import("./test-wallet.ts")).testWallet(args),
+    (await import("./test.ts")).runProject("wallet", args, { CS_TEST_WALLET: "1" }),
   ),
   suite(
     "test:packages",

@@ -6,7 +6,7 @@ import { cacheDir, root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import { installDebianPackages } from "@countersign/local-stack/debian-packages.ts";
 import { ensurePython } from "@countersign/local-stack/python.ts";
-import { prepareTests, runVitest } from "./test.ts";
+import { runProject } from "./test.ts";
 
 const GENERATOR = "7.17.0";
 
@@ -16,10 +16,9 @@ const GENERATOR = "7.17.0";
  */
 export async function testApi(args: readonly string[]): Promise<number> {
   await ensureJava();
-  await prepareTests(["--project=api"]);
   const python = await ensurePython(join(root, "tests/api/requirements.txt"));
   const generator = await ensureGenerator();
-  return runVitest(["--project=api", ...args], { CS_TEST_PYTHON: python, CS_TEST_OPENAPI_GENERATOR: generator });
+  return runProject("api", args, { CS_TEST_PYTHON: python, CS_TEST_OPENAPI_GENERATOR: generator });
 }
 
 /** Finds Java and Maven, or installs them where this process may. */

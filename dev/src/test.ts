@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { ensureCadenceParser } from "@countersign/build/cadence-parser.ts";
 import { generate } from "@countersign/build/generate.ts";
@@ -6,6 +5,7 @@ import { compileCacheDir, root } from "@countersign/build/paths.ts";
 import { ensureChromium } from "@countersign/local-stack/chromium.ts";
 import { ensureTestPrograms } from "@countersign/local-stack/test-programs.ts";
 import { ensureGrpcurl, ensureLocalKms, ensureTools } from "@countersign/local-stack/tools.ts";
+import { runInForeground } from "./foreground.ts";
 
 /**
  * `npm test`: prepares what tests need (stubs, tools), then runs vitest with the given arguments. Without
@@ -39,13 +39,18 @@ export async function runVitest(args: readonly string[], variables: Record<strin
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   // Every worker loads the same packages.
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCacheDir, ...variables };
-  const child = spawn(process.execPath, [vitest, "run", ...args, ...reporters(args)], {
-    cwd: root,
-    stdio: "inherit",
-    env,
-  });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
-  return new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
+  return runInForeground([vitest, "run", ...args, ...reporters(args)], { env });
+}
+
+/** Prepares what a project's tests need, then runs them. Returns vitest's exit code. */
+export async function runProject(
+  name: string,
+  args: readonly string[],
+  variables?: Record<string, string>,
+): Promise<number> {
+  const project = `--project=${name}`;
+  await prepareTests([project]);
+  return runVitest([project, ...args], variables);
 }
 
 /** Returns the reporter arguments: in CI, a skipped test fails the run. */

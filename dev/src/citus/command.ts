@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { generate } from "@countersign/build/generate.ts";
 import { UsageError } from "@countersign/runtime/command.ts";
-import { prepareTests, runVitest } from "../test.ts";
+import { runProject } from "../test.ts";
 import { buildCitus, builtCitus, citusHome } from "./build.ts";
 
 type Run = (args: readonly string[]) => Promise<number>;
@@ -18,12 +18,7 @@ const commands: Readonly<Record<string, Run>> = {
     return 0;
   },
 
-  async test(args) {
-    const options = ["--project=e2e", ...args];
-    await prepareTests(options);
-    return runVitest(options, { CS_TEST_CITUS: builtCitus() });
-  },
-
+  test: async (args) => runProject("e2e", args, { CS_TEST_CITUS: builtCitus() }),
   start: async (args) => (await import("./start.ts")).start(args),
   race: async (args) => (await import("./race.ts")).race(args),
   explain: async () => (await import("./explain.ts")).explain(),

@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import express from "express";
-import { prepareTests, runVitest } from "../test.ts";
+import { runInForeground } from "../foreground.ts";
+import { runProject } from "../test.ts";
 import { writeErrorPage } from "./error-catalogue.ts";
 
 const VITEPRESS = join(root, "node_modules/vitepress/bin/vitepress.js");
@@ -28,9 +28,7 @@ export async function docs(options: { port: string; watch: boolean; write: boole
   if (options.write) return writeErrorPage(root);
   if (options.watch) {
     const args = [VITEPRESS, "dev", "docs", "--host", "127.0.0.1", "--port", options.port];
-    const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" });
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
-    await once(child, "exit");
+    await runInForeground(args);
     return;
   }
   console.log("building the documentation, about half a minute …");
@@ -44,7 +42,4 @@ export async function docs(options: { port: string; watch: boolean; write: boole
 }
 
 /** `npm run test:docs`: tests/docs, against the real stack. */
-export async function testDocs(args: readonly string[]): Promise<number> {
-  await prepareTests(["--project=docs"]);
-  return runVitest(["--project=docs", ...args]);
-}
+export const testDocs = (args: readonly string[]): Promise<number> => runProject("docs", args);

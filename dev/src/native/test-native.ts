@@ -1,4 +1,4 @@
-import { prepareTests, runVitest } from "../test.ts";
+import { runProject } from "../test.ts";
 import { ensureGenerator, ensureJava } from "../test-api.ts";
 import { generateClients } from "./generate-clients.ts";
 import { ensureSwift } from "./swift.ts";
@@ -8,8 +8,7 @@ export async function testNative(args: readonly string[]): Promise<number> {
   await ensureJava();
   await ensureGenerator();
   const swift = await ensureSwift();
-  await prepareTests(["--project=native"]);
-  return runVitest(["--project=native", ...args], { CS_TEST_SWIFT: swift });
+  return runProject("native", args, { CS_TEST_SWIFT: swift });
 }
 
 /** `npm run build:clients`: writes the generated code of the native clients. */
