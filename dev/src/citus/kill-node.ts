@@ -9,9 +9,8 @@ import { type Child, startChild } from "@countersign/local-stack/child.ts";
 import { adminUrlOf, type Citus, citusBinaries } from "@countersign/local-stack/citus.ts";
 import { freePort } from "@countersign/local-stack/ports.ts";
 import { waitForAnswer } from "@countersign/local-stack/postgres.ts";
-import { executeSql } from "@countersign/migrations/execute-sql.ts";
+import { executeSql, withClient } from "@countersign/migrations/execute-sql.ts";
 import { lockAccount, openPostgres, sql } from "@countersign/postgres";
-import pg from "pg";
 import { amountOf } from "./amount.ts";
 import { builtCitus } from "./build.ts";
 import { onTemporaryCitus } from "./temporary.ts";
@@ -21,15 +20,8 @@ const WRITERS = 8;
 /** So long nobody notices that the node is dead: a setting of the failover, such as Patroni's. */
 const DETECTION_MS = 5_000;
 
-async function query<Row>(url: string, text: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(text)).rows as Row[];
-  } finally {
-    await client.end();
-  }
-}
+const query = <Row extends object>(url: string, text: string): Promise<Row[]> =>
+  withClient(url, async (client) => (await client.query<Row>(text)).rows);
 
 /** Starts a synchronous standby of a worker. */
 async function startStandby(

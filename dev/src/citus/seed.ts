@@ -3,7 +3,8 @@ import { parseArgs } from "node:util";
 import { Failure } from "@countersign/build/fail.ts";
 import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { adminUrlOf, type Citus } from "@countersign/local-stack/citus.ts";
-import pg from "pg";
+import { withClient } from "@countersign/migrations/execute-sql.ts";
+import type pg from "pg";
 import { amountOf } from "./amount.ts";
 import { MATERIALS, PLACED_BY, type PlacedBy, SEED_ROWS } from "./seed-rows.ts";
 import { onTemporaryCitus } from "./temporary.ts";
@@ -26,15 +27,8 @@ interface Shard {
 }
 
 /** Runs `work` as the superuser in a service's database on a node. */
-async function inDatabase<T>(adminUrl: string, service: ServiceName, work: (client: pg.Client) => Promise<T>) {
-  const client = new pg.Client({ connectionString: adminUrlOf(adminUrl, service) });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
+const inDatabase = <T>(adminUrl: string, service: ServiceName, work: (client: pg.Client) => Promise<T>): Promise<T> =>
+  withClient(adminUrlOf(adminUrl, service), work);
 
 const shardsOf = (citus: Citus, service: ServiceName): Promise<Shard[]> =>
   inDatabase(citus.adminUrl, service, async (client) => {
