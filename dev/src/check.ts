@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { generate } from "@countersign/build/generate.ts";
@@ -14,9 +13,14 @@ import { checkMigrations } from "./check-migrations.ts";
 import { checkPrivacy } from "./check-privacy.ts";
 import { checkSettings } from "./check-settings.ts";
 import { checkWords } from "./check-words.ts";
+import { Checks } from "./checks.ts";
 import { checkErrorPage } from "./docs/error-catalogue.ts";
 
-const bin = (name: string) => join(root, "node_modules/.bin", name);
+/** Returns a step that runs a program of node_modules in a folder. */
+const runs =
+  (name: string, args: string[], folder = ".") =>
+  async (): Promise<void> =>
+    void (await run(join(root, "node_modules/.bin", name), args, { cwd: join(root, folder) }));
 
 /** Fails with the first of the problems that were found. */
 function report(found: string[]): void {
@@ -30,10 +34,6 @@ async function reportImports(): Promise<void> {
   report(refused.map(({ rule, from, to, why }) => `${from} imports ${to}\n        ${rule}: ${why}`));
 }
 
-async function reportBreakingChanges(): Promise<void> {
-  console.log(`        buf breaking: ${await checkBreakingChanges()}`);
-}
-
 /**
  * `npm run check`: types, lint, format and import rules, words, links, contracts. Runs all checks before it
  * fails.
@@ -41,10 +41,10 @@ async function reportBreakingChanges(): Promise<void> {
 export async function check(): Promise<void> {
   const steps: [string, () => Promise<unknown>][] = [
     ["generated code", generate],
-    ["types (tsc)", () => run(bin("tsc"), ["-p", "tsconfig.json"])],
-    ["types of the wallet (tsc)", () => run(bin("tsc"), ["-p", "apps/wallet"])],
-    ["types of the documentation's site (tsc)", () => run(bin("tsc"), ["-p", "docs"])],
-    ["lint and format (biome)", () => run(bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn"])],
+    ["types (tsc)", runs("tsc", ["-p", "tsconfig.json"])],
+    ["types of the wallet (tsc)", runs("tsc", ["-p", "apps/wallet"])],
+    ["types of the documentation's site (tsc)", runs("tsc", ["-p", "docs"])],
+    ["lint and format (biome)", runs("biome", ["check", "--error-on-warnings", "--diagnostic-level=warn"])],
     ["import rules (dev/src/import-rules.ts)", reportImports],
     ["words and line lengths (dev/words.json)", async () => report(checkWords(root))],
     ["links and paths in Markdown", async () => report(checkLinks(root))],
@@ -55,21 +55,10 @@ export async function check(): Promise<void> {
     ["columns are in the inventory of personal data", async () => report(checkPrivacy(root))],
     ["docs/errors.md has every error", async () => report(checkErrorPage(root))],
     ["settings are documented", async () => report(checkSettings(root))],
+    ["contracts (buf lint)", runs("buf", ["lint"], "proto")],
+    ["contracts since the last release (buf breaking)", checkBreakingChanges],
   ];
-  if (existsSync(join(root, "proto/buf.yaml"))) {
-    steps.push(["contracts (buf lint)", () => run(bin("buf"), ["lint"], { cwd: join(root, "proto") })]);
-    steps.push(["contracts since the last release (buf breaking)", reportBreakingChanges]);
-  }
-  let failed = 0;
-  for (const [name, step] of steps) {
-    const started = performance.now();
-    try {
-      await step();
-      console.log(`ok      ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-    } catch (error) {
-      failed += 1;
-      console.log(`FAILED  ${name}\n${error instanceof Failure ? error.message : (error as Error).stack}`);
-    }
-  }
-  if (failed > 0) throw new Failure(`${failed} of ${steps.length} checks failed (above).`);
+  const checks = new Checks();
+  for (const [name, step] of steps) await checks.run(name, step);
+  if (checks.failed > 0) throw new Failure(`${checks.failed} of ${steps.length} checks failed (above).`);
 }

@@ -118,13 +118,11 @@ async function checkImages(checks: Checks, engine: Engine): Promise<void> {
       find /app -writable | head -3
       true`;
     assert.equal((await inImage("countersign/service", script, engine)).trim(), "");
-    return undefined;
   });
   await checks.run("it runs as an unprivileged user on a read-only root", async () => {
     const script = "id -u; touch /app/x /tmp/x 2>/dev/null || echo read-only; node --version";
     const output = await inImage("countersign/service", script, engine, "--read-only");
     assert.match(output, /^10001\nread-only\nv24\./);
-    return undefined;
   });
   await checks.run("it lists its components (CycloneDX)", async () => {
     const sbom = JSON.parse(await inImage("countersign/service", "cat /app/sbom.cdx.json", engine));
@@ -177,7 +175,6 @@ USER 10001:10001
       await run("docker", ["build", "--quiet", "--tag", image, folder], { env: engine.env });
       const output = await inImage(image, "node /app/sign.mjs", engine, "--tmpfs", "/tmp");
       assert.match(output, /verified: true/);
-      return undefined;
     });
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -216,10 +213,7 @@ async function checkStack(checks: Checks, project: ComposeProject, wallet: Walle
   if (!isUp) return;
   const signedUp = await checks.run("a person signs up", () => wallet.signUp(project));
   if (!signedUp) return;
-  await checks.run("signs in again", async () => {
-    await wallet.signIn();
-    return undefined;
-  });
+  await checks.run("signs in again", () => wallet.signIn());
   await checks.run("sends a transaction", () => wallet.send());
 
   const running = (await project.containers()).map(({ service }) => service).filter((name) => !STEPS.includes(name));
