@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { cacheDir, root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
-import { installDebianPackages } from "@countersign/local-stack/debian-packages.ts";
+import { debianMirror, installDebianPackages } from "@countersign/local-stack/debian-packages.ts";
 import { installedPostgres } from "@countersign/local-stack/postgres-binaries.ts";
 
 const PULL_MS = 120_000;
@@ -37,11 +37,9 @@ async function build(image: string, folder: string, dockerfile: string, env: Nod
 const debian: Substitute = async (image, env) => {
   const suite = image.replace(/^debian:|-slim$/g, "");
   const folder = join(folderOf("debian"), "root");
-  const { stdout } = spawnSync("apt-get", ["indextargets", "--format", "$(REPO_URI)"], { encoding: "utf8" });
-  const mirror = stdout.split("\n").find((line) => /\/debian\/?$/.test(line)) ?? "http://deb.debian.org/debian";
+  const mirror = debianMirror() ?? "http://deb.debian.org/debian";
   await run("debootstrap", ["--variant=minbase", "--include=ca-certificates", suite, folder, mirror]);
-  const security = mirror.replace(/\/?$/, "-security");
-  const sources = `deb ${mirror} ${suite} main\ndeb ${security} ${suite}-security main\n`;
+  const sources = `deb ${mirror} ${suite} main\ndeb ${mirror}-security ${suite}-security main\n`;
   writeFileSync(join(folder, "etc/apt/sources.list"), sources);
   cpSync("/etc/apt/apt.conf.d", join(folder, "etc/apt/apt.conf.d"), { recursive: true });
   cpSync(CERTIFICATES, join(folder, CERTIFICATES), { dereference: true });

@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "@countersign/build/fail.ts";
 import { cacheDir } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
-import { installDebianPackages } from "@countersign/local-stack/debian-packages.ts";
+import { debianMirror, installDebianPackages, unpackDebianPackages } from "@countersign/local-stack/debian-packages.ts";
 import { isRunning } from "@countersign/local-stack/is-running.ts";
 
 /** A Docker engine: `env` makes the `docker` command use it. */
@@ -57,46 +57,15 @@ const ownEnvironment = (): NodeJS.ProcessEnv => ({
   DOCKER_CONFIG: at("config"),
 });
 
-/** Returns the Debian mirror that this machine is set up with. */
-function mirror(): string {
-  const { stdout } = spawnSync("apt-get", ["indextargets", "--format", "$(REPO_URI)"], { encoding: "utf8" });
-  const found = (stdout ?? "").split("\n").find((line) => /\/debian\/?$/.test(line));
-  if (!found) throw new Failure("apt-get knows no Debian mirror: install Docker Engine 25 and Compose 2.24 or newer.");
-  return found.replace(/\/$/, "");
-}
-
 /** Unpacks the engine's packages below `home`, and installs what they need. */
 async function install(say: (line: string) => void): Promise<void> {
   const problem = await installDebianPackages(SYSTEM_PACKAGES, say);
   if (problem) throw new Failure(`the packages that Docker needs could not be installed: ${problem}`);
+  const mirror = debianMirror();
+  if (!mirror) throw new Failure("apt-get knows no Debian mirror: install Docker Engine 25 and Compose 2.24 or newer.");
   say(`unpacking ${PACKAGES.join(", ")} of Debian 13 in ${home} …`);
-  for (const folder of ["apt/lists/partial", "apt/cache/archives/partial", "debs", "root", "config/cli-plugins"])
-    mkdirSync(at(folder), { recursive: true });
-  writeFileSync(at("apt/status"), "");
-  const keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
-  writeFileSync(at("apt/sources"), `deb [signed-by=${keys}] ${mirror()} trixie main\n`);
-  const settings = {
-    "Dir::Etc::sourcelist": at("apt/sources"),
-    "Dir::Etc::sourceparts": "-",
-    "Dir::State::lists": at("apt/lists"),
-    "Dir::State::status": at("apt/status"),
-    "Dir::Cache": at("apt/cache"),
-    "Acquire::Languages": "none",
-    "APT::Sandbox::User": "root",
-  };
-  writeFileSync(
-    at("apt/conf"),
-    Object.entries(settings)
-      .map(([key, value]) => `${key} "${value}";\n`)
-      .join(""),
-  );
-  const env = { ...process.env, APT_CONFIG: at("apt/conf") };
-  await run("apt-get", ["-q", "update"], { env });
-  await run("apt-get", ["-q", "download", ...PACKAGES], { env, cwd: at("debs") });
-  for (const deb of readdirSync(at("debs"))) await run("dpkg-deb", ["-x", at("debs", deb), at("root")]);
-  const plugins = at("root/usr/libexec/docker/cli-plugins");
-  await run("cp", ["-r", `${plugins}/.`, at("config/cli-plugins")]);
-  rmSync(at("debs"), { recursive: true });
+  await unpackDebianPackages(PACKAGES, { mirror, suite: "trixie", folder: at("root"), withDependencies: false });
+  cpSync(at("root/usr/libexec/docker/cli-plugins"), at("config/cli-plugins"), { recursive: true });
   writeFileSync(at("installed"), PACKAGES.join(" "));
 }
 

@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { cacheDir } from "@countersign/build/paths.ts";
-import { run } from "@countersign/build/run.ts";
+import { debianMirror, unpackDebianPackages } from "@countersign/local-stack/debian-packages.ts";
 
 const SUITE = "trixie";
 const PACKAGES = ["swiftlang", "libssl-dev", "libstdc++-14-dev", "libc6-dev"];
@@ -18,40 +18,18 @@ export async function ensureSwift(): Promise<string> {
   const folder = join(cacheDir(), `swift-${SUITE}`);
   const program = join(folder, "swift");
   if (existsSync(program)) return program;
-  const [mirror] = spawnSync("apt-get", ["indextargets", "--format", "$(REPO_URI)"], { encoding: "utf8" })
-    .stdout?.split("\n")
-    .filter((each) => /\/debian\/?$/.test(each)) ?? [undefined];
+  const mirror = debianMirror();
   if (process.getuid?.() !== 0 || mirror === undefined) {
     throw new Failure("Swift 6 is missing: install it from swift.org. Only root on Debian installs Debian's.");
   }
   console.log("fetching Swift from Debian, 550 MB, once …");
   const state = `${folder}.new`;
   rmSync(state, { recursive: true, force: true });
-  for (const each of ["lists/partial", "archives/partial"]) mkdirSync(join(state, "apt", each), { recursive: true });
-  writeFileSync(join(state, "apt/status"), "");
-  const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
-  writeFileSync(join(state, "apt/sources.list"), `deb [signed-by=${keyring}] ${mirror} ${SUITE} main\n`);
-  const options = [
-    ["Dir::State", join(state, "apt")],
-    ["Dir::State::status", join(state, "apt/status")],
-    ["Dir::Cache", join(state, "apt")],
-    ["Dir::Etc::sourcelist", join(state, "apt/sources.list")],
-    ["Dir::Etc::sourceparts", "/dev/null"],
-    ["APT::Install-Recommends", "false"],
-    ["APT::Sandbox::User", "root"],
-  ].flatMap(([name, value]) => ["-o", `${name}=${value}`]);
-  await run("apt-get", ["-q", ...options, "update"]);
-  await run("apt-get", ["-q", "-y", ...options, "--download-only", "install", ...PACKAGES]);
   const system = join(state, "root");
-  mkdirSync(system);
-  const archives = join(state, "apt/archives");
-  for (const name of readdirSync(archives).filter((each) => each.endsWith(".deb"))) {
-    await run("dpkg-deb", ["-x", join(archives, name), system]);
-  }
+  await unpackDebianPackages(PACKAGES, { mirror, suite: SUITE, folder: system, withDependencies: true });
   for (const each of ["bin", "sbin", "lib", "lib64"]) symlinkSync(`usr/${each}`, join(system, each));
   for (const each of ["proc", "dev", "tmp"]) mkdirSync(join(system, each), { recursive: true });
   writeFileSync(join(system, "etc/hosts"), "127.0.0.1 localhost\n");
-  rmSync(join(state, "apt"), { recursive: true });
   writeFileSync(join(state, "swift"), programOf(join(folder, "root")));
   chmodSync(join(state, "swift"), 0o755);
   renameSync(state, folder);
