@@ -4,6 +4,7 @@ import {
   accessSync,
   chmodSync,
   constants,
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -283,6 +284,14 @@ async function ensure(wanted: readonly Tool[], say: (line: string) => void): Pro
 export async function ensureTools(say: (line: string) => void): Promise<ToolPaths> {
   const paths = await ensure(Object.values(tools), say);
   return Object.fromEntries(Object.keys(tools).map((key, i) => [key, paths[i]])) as ToolPaths;
+}
+
+/** Copies the Go servers that `npm start` uses to a directory. */
+export async function copyTools(target: string): Promise<void> {
+  const { flowEmulator, natsServer } = await ensureTools((line) => console.log(line));
+  mkdirSync(target, { recursive: true });
+  copyFileSync(flowEmulator, join(target, "flow-emulator"));
+  copyFileSync(natsServer, join(target, "nats-server"));
 }
 
 const one = (tool: Tool) => async (say: (line: string) => void) => (await ensure([tool], say))[0]!;
