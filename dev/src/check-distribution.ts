@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { trackedFiles } from "./check-words.ts";
 
@@ -54,7 +54,7 @@ export function findInSchema(migrations: readonly string[]): string[] {
 
 /** Returns each use in product code, in newer migrations, and in the schemas that all migrations make. */
 export function checkDistribution(root: string): string[] {
-  const files = trackedFiles(root).filter((path) => existsSync(join(root, path)));
+  const files = trackedFiles(root);
   const read = (path: string) => readFileSync(join(root, path), "utf8");
   const migrations = files.filter((path) => MIGRATION.test(path)).sort();
   const isNew = (path: string) => MIGRATION.exec(path)![2]! >= FIRST_CHECKED_MIGRATION;

@@ -59,7 +59,7 @@ function missingPages(root: string, files: string[]): string[] {
  * repository, each page below docs/ that no index lists, and each missing page that code names.
  */
 export function checkLinks(root: string): string[] {
-  const files = trackedFiles(root).filter((path) => existsSync(join(root, path)));
+  const files = trackedFiles(root);
   const pages = files.filter((path) => path.endsWith(".md"));
   const missing = [...unlistedPages(root, pages), ...missingPages(root, files)];
   for (const path of pages) {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { trackedFiles } from "./check-words.ts";
@@ -62,7 +62,7 @@ export function checkRules(rules: readonly Rule[], metrics: readonly string[], r
  */
 export function checkMetrics(root: string): string[] {
   const read = (path: string) => readFileSync(join(root, path), "utf8");
-  const sources = trackedFiles(root).filter((path) => SOURCE.test(path) && existsSync(join(root, path)));
+  const sources = trackedFiles(root).filter((path) => SOURCE.test(path));
   const created = new Set(sources.flatMap((path) => createdMetrics(read(path))));
   const documented = documentedMetrics(read("docs/metrics.md"));
   const { groups } = parse(read("deploy/monitoring/alerts.yaml")) as { groups: { rules: Rule[] }[] };

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { trackedFiles } from "./check-words.ts";
 
@@ -12,7 +12,7 @@ export const settingsOf = (source: string): string[] =>
 
 /** Returns each setting that no page of docs/ names. */
 export function checkSettings(root: string): string[] {
-  const files = trackedFiles(root).filter((path) => existsSync(join(root, path)));
+  const files = trackedFiles(root);
   const read = (path: string) => readFileSync(join(root, path), "utf8");
   const pages = files.filter((path) => /^docs\/[^/]+\.md$/.test(path)).map(read);
   const named = new Set(pages.flatMap((page) => page.match(new RegExp(`\\b(?:${PREFIXES})_[A-Z0-9_]+`, "g")) ?? []));

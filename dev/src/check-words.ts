@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 
 /** One entry of `words` in dev/words.json. */
@@ -142,12 +142,12 @@ export function readWordList(root: string): WordList {
   return JSON.parse(readFileSync(join(root, "dev/words.json"), "utf8"));
 }
 
-/** Returns the paths of all files that git knows or would add, relative to the root. */
+/** Returns the paths of all files that git knows or would add and that are there, relative to the root. */
 export function trackedFiles(root: string): string[] {
   const options = { cwd: root, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 } as const;
   return execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], options)
     .split("\0")
-    .filter(Boolean);
+    .filter((path) => path !== "" && existsSync(join(root, path)));
 }
 
 /**
@@ -205,7 +205,7 @@ export function checkFile(path: string, text: string, list: WordList): string[] 
   ];
 }
 
-/** Returns the text of a file; undefined for a file that was deleted or is not text. */
+/** Returns the text of a file; undefined for a link to a folder and a file that is not text. */
 function readText(path: string): string | undefined {
   try {
     const bytes = readFileSync(path);

@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
+import { trackedFiles } from "./check-words.ts";
 
 // Not declared as dependencies: they bring 180 packages, and mutation tests run rarely.
 const STRYKER = ["@stryker-mutator/core@10.1.1", "@stryker-mutator/vitest-runner@10.1.1"];
@@ -23,16 +24,16 @@ const GENERATED = ["proto/gen", "services/signer/cadence-parser/dist"].concat(
 const EXCLUDED = ["StringLiteral", "ObjectLiteral", "ArrayDeclaration", "Regex"];
 
 /** Copies the present files to a directory that Stryker may write to; node_modules are linked. */
-async function copyCheckout(): Promise<string> {
+function copyCheckout(): string {
   const copy = mkdtempSync(join(tmpdir(), "countersign-mutate-"));
-  const listed = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-  for (const path of [...listed.split("\0"), ...GENERATED]) {
-    if (path === "" || !existsSync(join(root, path))) continue;
+  const listed = trackedFiles(root);
+  for (const path of [...listed, ...GENERATED]) {
+    if (!existsSync(join(root, path))) continue;
     mkdirSync(dirname(join(copy, path)), { recursive: true });
     cpSync(join(root, path), join(copy, path), { recursive: true });
   }
-  const owners = ["", "gateway", "dev", ...new Set(listed.match(/(?<=^|\0)(packages|services)\/[^/\0]+/g))];
-  for (const owner of owners) {
+  const packages = listed.flatMap((path) => /^(packages|services)\/[^/]+/.exec(path)?.[0] ?? []);
+  for (const owner of new Set(["", "gateway", "dev", ...packages])) {
     const modules = join(root, owner, "node_modules");
     if (existsSync(modules)) symlinkSync(modules, join(copy, owner, "node_modules"));
   }
@@ -105,7 +106,7 @@ function survivorsOf(report: string): string[] {
  * folder that reach it; prints the changes that no test notices. See docs/mutation-testing.md.
  */
 export async function mutate(targets: string[]): Promise<void> {
-  const copy = await copyCheckout();
+  const copy = copyCheckout();
   try {
     const modules = await installStryker(join(copy, ".stryker"));
     const runner = join(modules, "@stryker-mutator/vitest-runner/dist/src/index.js");
