@@ -28,8 +28,8 @@ export interface Child {
   running(): boolean;
   /** Kills it and its group without a warning. */
   kill(): Promise<void>;
-  /** Asks it to end, and kills it and what it started when it has not after `graceMs`. */
-  stop(graceMs?: number): Promise<void>;
+  /** Asks it to end, and kills it and what it started when it has not after eight seconds. */
+  stop(): Promise<void>;
 }
 
 /** Returns the last lines of a log, for the message about a dead part. */
@@ -38,9 +38,9 @@ export function logTail(logFile: string, lines = 5): string {
   return readFileSync(logFile, "utf8").trim().split("\n").slice(-lines).join("\n");
 }
 
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
+function killGroup(pid: number): void {
   try {
-    process.kill(-pid, signal);
+    process.kill(-pid, "SIGKILL");
   } catch {
     // The whole group has ended already.
   }
@@ -94,15 +94,15 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     exited,
     running: () => !ended,
     async kill() {
-      if (!ended) signalGroup(pid, "SIGKILL");
+      if (!ended) killGroup(pid);
       await exited;
     },
-    async stop(graceMs = 8000) {
+    async stop() {
       if (!ended) child.kill(stopSignal);
-      const timer = setTimeout(() => child.kill("SIGKILL"), graceMs);
+      const timer = setTimeout(() => child.kill("SIGKILL"), 8_000);
       await exited;
       clearTimeout(timer);
-      signalGroup(pid, "SIGKILL");
+      killGroup(pid);
     },
   };
   children.add(started);

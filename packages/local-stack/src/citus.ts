@@ -48,7 +48,7 @@ export async function startCitus(options: CitusOptions): Promise<Citus> {
   const binaries = citusBinaries(home);
   mkdirSync(stateDir, { recursive: true });
   const base = postgresDir(stateDir);
-  ownDirectory(base, 0o755);
+  ownDirectory(base);
   const passwordFile = join(base, "pgpass");
   const nodes: Postgres[] = [];
   for (const [node, port] of ports.entries()) {

@@ -42,8 +42,8 @@ function postgresUser(): { uid: number; gid: number } {
  * Creates (or accepts) our directory in /var/tmp, where any user could have created one of the same name
  * before.
  */
-export function ownDirectory(path: string, mode: number): void {
-  mkdirSync(path, { recursive: true, mode });
+export function ownDirectory(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o755 });
   const stat = lstatSync(path);
   if (!stat.isDirectory() || stat.uid !== process.getuid?.()) {
     throw new Failure(`${path} belongs to somebody else: remove it and try again.`);
@@ -80,7 +80,7 @@ export function binariesIn(dir: string, name: string, prefix = ""): PostgresBina
   });
   if (process.getuid?.() !== 0) return at(dir);
   const home = postgresDir(root);
-  ownDirectory(home, 0o755);
+  ownDirectory(home);
   const copy = join(home, name);
   if (!existsSync(copy)) {
     const partial = `${copy}.${process.pid}`;

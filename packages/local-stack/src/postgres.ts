@@ -47,7 +47,7 @@ export interface Postgres extends DatabaseUrls {
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const binaries = options.binaries ?? findPostgres();
   const home = options.home ?? postgresDir(options.stateDir);
-  ownDirectory(home, 0o755);
+  ownDirectory(home);
   const data = join(home, "data");
   const passwordFile = join(home, "password");
   const own = [join(options.stateDir, "postgres-cluster"), join(home, "cluster")] as const;
