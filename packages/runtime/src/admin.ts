@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { listenAt } from "@countersign/core";
 import type { Registry } from "prom-client";
 
@@ -17,16 +18,10 @@ export interface AdminServerOptions {
 const CHECK_MS = 2_000;
 
 async function passes(check: DependencyCheck): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), CHECK_MS);
-  });
   try {
-    return await Promise.race([check(), late]);
+    return await Promise.race([check(), sleep(CHECK_MS, false, { ref: false })]);
   } catch {
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }
 
