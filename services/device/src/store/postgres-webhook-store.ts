@@ -28,13 +28,14 @@ interface Counted {
  */
 export function postgresWebhookStore(postgres: Postgres): WebhookStore {
   const after = (now: Date, ms: number) => new Date(now.getTime() + ms);
+  const lockedQueue = (accountId: string, endpoint: string, now: Date) => sql`
+    INSERT INTO webhook_queue (account_id, endpoint, due_at) VALUES (${accountId}::uuid, ${endpoint}, ${now})
+    ON CONFLICT (account_id, endpoint) DO UPDATE SET due_at = webhook_queue.due_at`;
   return {
     add: ({ eventId, accountId, endpoints, type, body, now }) =>
       postgres.transaction(async (tx) => {
         for (const endpoint of endpoints) {
-          await tx.execute(sql`
-            INSERT INTO webhook_queue (account_id, endpoint, due_at) VALUES (${accountId}::uuid, ${endpoint}, ${now})
-            ON CONFLICT (account_id, endpoint) DO UPDATE SET due_at = webhook_queue.due_at`);
+          await tx.execute(lockedQueue(accountId, endpoint, now));
           await tx.execute(sql`
             INSERT INTO webhook_delivery (account_id, endpoint, event_id, type, body, state, attempts, last_result,
               created_at, give_up_at, forget_at, ended_at)
@@ -118,9 +119,7 @@ export function postgresWebhookStore(postgres: Postgres): WebhookStore {
       let replayed = 0;
       for (const { account_id: accountId, event_id: id } of rows) {
         replayed += await postgres.transaction(async (tx) => {
-          await tx.execute(sql`
-            INSERT INTO webhook_queue (account_id, endpoint, due_at) VALUES (${accountId}::uuid, ${endpoint}, ${now})
-            ON CONFLICT (account_id, endpoint) DO UPDATE SET due_at = webhook_queue.due_at`);
+          await tx.execute(lockedQueue(accountId, endpoint, now));
           return tx.execute(sql`
             UPDATE webhook_delivery SET state = 'waiting', attempts = 0, ended_at = NULL, last_result = 'replayed',
               give_up_at = ${after(now, GIVE_UP_MS)}, forget_at = ${after(now, KEPT_MS)}
