@@ -1,9 +1,12 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import {
   AppError,
   asWatched,
   type Clock,
   type Logger,
+  readBody,
   splitAddress,
   type TlsMaterial,
   type Watched,
@@ -99,30 +102,16 @@ async function fetchDocument(
   { address, serverName: servername, tls, path }: TokenKeysUpstream,
   signal: AbortSignal,
 ): Promise<{ text: string; maxAgeMs: number }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ text: string; maxAgeMs: number }>();
   const headers = { host: servername, accept: "application/json" };
   const secure = { ...asWatched(tls).current(), servername, minVersion: "TLSv1.3", agent: false } as const;
-  const outgoing = request({ ...splitAddress(address), ...secure, path, headers, signal }, (response) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    response.on("error", reject);
-    response.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > MAX_BYTES) outgoing.destroy(new Error(`the document has more than ${MAX_BYTES} bytes`));
-      else chunks.push(chunk);
-    });
-    response.on("end", () => {
-      try {
-        if (response.statusCode !== 200) throw new Error(`auth answered ${response.statusCode}`);
-        const { keys } = jwks.parse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
-        const maxAge = /(?:^|[ ,])max-age=(\d{1,9})/.exec(response.headers["cache-control"] ?? "")?.[1];
-        resolve({ text: JSON.stringify({ keys }), maxAgeMs: Number(maxAge ?? 0) * 1000 });
-      } catch (error) {
-        reject(error);
-      }
-    });
-  });
-  outgoing.on("error", reject);
-  outgoing.end();
-  return promise;
+  const outgoing = request({ ...splitAddress(address), ...secure, path, headers, signal });
+  // A connection that breaks later ends the answer with an error as well.
+  outgoing.on("error", () => undefined).end();
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  const body = await readBody(response, MAX_BYTES);
+  if (body === undefined) throw new Error(`the document has more than ${MAX_BYTES} bytes`);
+  if (response.statusCode !== 200) throw new Error(`auth answered ${response.statusCode}`);
+  const { keys } = jwks.parse(JSON.parse(body.toString("utf8")));
+  const maxAge = /(?:^|[ ,])max-age=(\d{1,9})/.exec(response.headers["cache-control"] ?? "")?.[1];
+  return { text: JSON.stringify({ keys }), maxAgeMs: Number(maxAge ?? 0) * 1000 };
 }

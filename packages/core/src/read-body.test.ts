@@ -15,9 +15,9 @@ it("returns a body of the most bytes, and cancels a longer one", async () => {
         },
       }),
     );
-  expect(await readBody(bodyOf(2), 10)).toEqual(Buffer.alloc(10, 7));
+  expect(await readBody(bodyOf(2).body, 10)).toEqual(Buffer.alloc(10, 7));
   expect(cancelled).toBe(0);
-  expect(await readBody(bodyOf(Number.POSITIVE_INFINITY), 10)).toBeUndefined();
+  expect(await readBody(bodyOf(Number.POSITIVE_INFINITY).body, 10)).toBeUndefined();
   expect(cancelled).toBe(1);
-  expect(await readBody(new Response(null, { status: 204 }), 10)).toEqual(Buffer.alloc(0));
+  expect(await readBody(new Response(null, { status: 204 }).body, 10)).toEqual(Buffer.alloc(0));
 });

@@ -6,7 +6,7 @@ const fetchUpTo =
   (maxMib: number): typeof fetch =>
   async (...request) => {
     const response = await fetch(...request);
-    const body = await readBody(response, maxMib * MIB);
+    const body = await readBody(response.body, maxMib * MIB);
     if (!body) throw new TypeError(`the answer has more than ${maxMib} MiB`);
     return new Response(body.length === 0 ? null : body, response);
   };

@@ -49,7 +49,7 @@ export const createProviderFetch =
       await response.body?.cancel();
       throw new ProviderAnswerError("the answer is a JWT; JSON is expected");
     }
-    const body = await readBody(response, MAX_ANSWER_BYTES);
+    const body = await readBody(response.body, MAX_ANSWER_BYTES);
     if (!body) throw new ProviderAnswerError("the answer is longer than 256 KiB");
     return new Response(body.length === 0 ? null : body, { status, headers });
   };
