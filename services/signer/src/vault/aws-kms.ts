@@ -1,7 +1,8 @@
+import { createPublicKey } from "node:crypto";
 import { GetPublicKeyCommand, KMSClient, SignCommand } from "@aws-sdk/client-kms";
 import { fromIni } from "@aws-sdk/credential-provider-ini";
-import { parsePublicKey, parseSignature } from "@countersign/keys";
-import { holderUnavailable, type KeyHolder, KeyHolderError, p256FromSpki } from "./key-holder.ts";
+import { parseSignature } from "@countersign/keys";
+import { holderUnavailable, type KeyHolder, KeyHolderError, p256Key } from "./key-holder.ts";
 
 export interface AwsKmsOptions {
   readonly region: string;
@@ -35,7 +36,7 @@ export function awsKms({ region, endpoint, credentialsFile }: AwsKmsOptions): Ke
       });
       if (answer.KeySpec !== "ECC_NIST_P256" || answer.KeyUsage !== "SIGN_VERIFY" || !answer.PublicKey)
         throw new KeyHolderError("the key in AWS KMS is not ECC_NIST_P256 for SIGN_VERIFY");
-      return parsePublicKey(p256FromSpki(answer.PublicKey), "ES256");
+      return p256Key(createPublicKey({ key: Buffer.from(answer.PublicKey), format: "der", type: "spki" }));
     },
     async signDigest(id, digest) {
       const input = { KeyId: id, Message: digest, MessageType: "DIGEST", SigningAlgorithm: "ECDSA_SHA_256" } as const;

@@ -1,8 +1,8 @@
 import { createPublicKey } from "node:crypto";
-import { parsePublicKey, parseSignature } from "@countersign/keys";
+import { parseSignature } from "@countersign/keys";
 import { GoogleAuth } from "google-auth-library";
 import { z } from "zod";
-import { holderUnavailable, type KeyHolder, KeyHolderError, p256FromSpki } from "./key-holder.ts";
+import { holderUnavailable, type KeyHolder, KeyHolderError, p256Key } from "./key-holder.ts";
 
 export interface GcpKmsOptions {
   /** A service account's file; absent: where Google's library looks (the workload's own identity). */
@@ -76,8 +76,7 @@ export function gcpKms(options: GcpKmsOptions): KeyHolder {
       requireChecksum(Buffer.from(pem), pemCrc32c);
       if (algorithm !== "EC_SIGN_P256_SHA256")
         throw new KeyHolderError("the key in Google Cloud KMS is not EC_SIGN_P256_SHA256");
-      const der = createPublicKey(pem).export({ type: "spki", format: "der" });
-      return parsePublicKey(p256FromSpki(der), "ES256");
+      return p256Key(createPublicKey(pem));
     },
     async signDigest(id, digest) {
       const body = {

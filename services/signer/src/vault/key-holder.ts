@@ -1,5 +1,7 @@
+import type { KeyObject } from "node:crypto";
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
+import { publicKeyOf } from "@countersign/keys/node";
 
 /** A device or a service that keeps private keys to itself: an HSM, a cloud's key service. P-256 only. */
 export interface KeyHolder {
@@ -19,15 +21,8 @@ export class KeyHolderError extends Error {
 export const holderUnavailable = (cause: unknown): AppError =>
   new AppError("Unavailable", { retryAfterSeconds: 1, detail: "a vault did not answer", cause });
 
-const SPKI_P256 = Buffer.from("3059301306072a8648ce3d020106082a8648ce3d030107034200", "hex");
-
-/**
- * Returns the key in a SubjectPublicKeyInfo (RFC 5480), DER. Errors: KeyHolderError where it is not on P-256.
- */
-export function p256FromSpki(der: Uint8Array): string {
-  const bytes = Buffer.from(der);
-  const point = bytes.subarray(SPKI_P256.length);
-  const fits = bytes.subarray(0, SPKI_P256.length).equals(SPKI_P256) && point.length === 65 && point[0] === 4;
-  if (!fits) throw new KeyHolderError("the key is not on P-256");
-  return point.subarray(1).toString("hex");
+/** Returns a holder's key. Errors: KeyHolderError where it is not on P-256. */
+export function p256Key(key: KeyObject): PublicKey {
+  if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") throw new KeyHolderError("the key is not on P-256");
+  return publicKeyOf(key);
 }
