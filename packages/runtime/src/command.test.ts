@@ -20,6 +20,13 @@ const list = command({
   run: async () => void seen.push("list"),
 });
 
+const verify = command({
+  usage: "audit verify",
+  about: "Verifies the log.",
+  options: {},
+  run: async () => void seen.push("verify"),
+});
+
 const out: string[] = [];
 const err: string[] = [];
 const { argv, exitCode } = process;
@@ -37,7 +44,7 @@ afterEach(() => {
 async function run(...args: string[]) {
   process.argv = ["node", "cli.ts", ...args];
   process.exitCode = undefined;
-  await runCommand("signer", [add, list]);
+  await runCommand("signer", [add, list, verify]);
   return process.exitCode ?? 0;
 }
 
@@ -54,6 +61,11 @@ it.each([["--help"], ["-h"], ["nothing", "--help"]])("lists all commands for %s"
   expect(out.join("\n")).toContain("signer keys add --chain <name> [file]\n    Adds a key.\nsigner keys list");
 });
 
+it("lists the commands that begin with the word before --help", async () => {
+  expect(await run("keys", "--help")).toBe(0);
+  expect(out.map((line) => line.split("\n")[0])).toEqual(["signer keys add --chain <name> [file]", "signer keys list"]);
+});
+
 it("shows one command's usage for its --help, and runs nothing", async () => {
   expect(await run("keys", "list", "--help")).toBe(0);
   expect(out).toEqual(["signer keys list\n    Lists keys."]);
@@ -65,8 +77,10 @@ it.each([
   [["keys", "list", "x"], /^Unexpected argument 'x'[\s\S]*usage: signer keys list$/],
   [["keys", "add", "--chain", "flow", "-h"], /^Unknown option '-h'/],
   [["keys", "add"], /^usage: signer keys add --chain <name> \[file\]$/],
-  [["keys"], /^usage: signer keys add .*\n {7}signer keys list$/],
-  [[], /^usage: signer keys add/],
+  [["keys"], /^no command is named `keys`\nusage: signer keys add .*\n {7}signer keys list$/],
+  [["keys", "lsit", "x"], /^no command is named `keys lsit`\nusage: signer keys add .*\n {7}signer keys list$/],
+  [["kyes"], /^no command is named `kyes`\nusage: signer keys add .*\n.*\n {7}signer audit verify$/],
+  [[], /^usage: signer keys add .*\n.*\n {7}signer audit verify$/],
 ])("refuses %j with the usage", async (args, message) => {
   expect(await run(...args)).toBe(2);
   expect(err.join("\n")).toMatch(message);

@@ -71,8 +71,9 @@ const wordsOf = ({ usage }: Command): string[] =>
     .filter(Boolean);
 
 /**
- * Runs the command that the process's arguments name and sets its exit code. --help prints the usage. Errors
- * in the arguments, and by default all errors, are exit code 2.
+ * Runs the command that the process's arguments name and sets its exit code. --help prints its usage, or
+ * that of all commands with the same first word. Errors in the arguments, and by default all errors, are exit
+ * code 2.
  */
 export async function runCommand(
   program: string,
@@ -84,7 +85,8 @@ export async function runCommand(
 ): Promise<void> {
   const argv = process.argv.slice(2);
   const chosen = commands.find((each) => wordsOf(each).every((word, index) => argv[index] === word));
-  const known = chosen ? [chosen] : commands;
+  const group = commands.filter((each) => wordsOf(each)[0] === argv[0]);
+  const known = chosen ? [chosen] : group.length > 0 ? group : commands;
   // Beside other arguments of a command it is refused: a job's check must not become a page of help.
   const isAlone = !chosen || argv.length === wordsOf(chosen).length + 1;
   if (isAlone && ["--help", "-h"].includes(argv.at(-1) ?? "")) {
@@ -92,7 +94,10 @@ export async function runCommand(
     return;
   }
   try {
-    if (!chosen) throw new UsageError(commands.map(({ usage }) => usage).join(`\n       ${program} `));
+    if (!chosen) {
+      const reason = argv.length > 0 ? `no command is named \`${argv.slice(0, 2).join(" ")}\`` : "";
+      throw new UsageError(known.map(({ usage }) => usage).join(`\n       ${program} `), reason);
+    }
     const args = argv.slice(wordsOf(chosen).length);
     process.exitCode = await chosen.run({ args, env: process.env, print: (line) => console.log(line) });
   } catch (error) {
