@@ -1,4 +1,4 @@
-import { REASONS, type Reason } from "@countersign/core";
+import { AppError, REASONS, type Reason } from "@countersign/core";
 import { ACCOUNT_EVENTS } from "@countersign/http-api/events.ts";
 import { FieldProblem, Problem } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
@@ -10,6 +10,7 @@ import {
   type ZodOpenApiPathsObject,
 } from "zod-openapi";
 import { allowedScopes, SCOPES } from "./http/authenticate.ts";
+import { problemOf } from "./http/problems.ts";
 import { type Route, TAGS } from "./http/route.ts";
 
 /** The version of the document, which is the API's. */
@@ -288,16 +289,8 @@ function examplesOf(paths: ZodOpenApiPathsObject): Record<string, oas31.ExampleO
 }
 
 function exampleProblem(reason: Reason): oas31.ExampleObject {
-  const { http: status, title } = REASONS[reason];
-  const value = {
-    type: `urn:countersign:error:${reason}`,
-    title,
-    status,
-    detail: title,
-    instance: "0f8fad5b-d9cb-469f-a165-70867728950e",
-    error: reason,
-  };
-  return { summary: title, value };
+  const value = problemOf(new AppError(reason), "0f8fad5b-d9cb-469f-a165-70867728950e");
+  return { summary: value.title, value };
 }
 
 /** Adds an example to each JSON body, made from the examples of its members. */

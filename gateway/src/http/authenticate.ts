@@ -39,9 +39,7 @@ export function authenticate(
   if (rule.token === "optional") return others.length === 0 ? { rawToken: bearerToken(authorization) } : {};
   // A proxy before the gateway may have checked the other one.
   if (others.length > 0) throw new AppError("InvalidAccessToken", { detail: "Send one Authorization header" });
-  if (authorization === "") {
-    throw new AppError("Unauthenticated", { detail: "Send Authorization: Bearer <access token>" });
-  }
+  if (authorization === "") throw new AppError("Unauthenticated");
   const rawToken = bearerToken(authorization);
   if (rawToken === undefined) {
     throw new AppError("InvalidAccessToken", { detail: "The Authorization header is no Bearer token" });

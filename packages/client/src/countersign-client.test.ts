@@ -86,6 +86,25 @@ describe("CountersignClient", () => {
     await expect(client.me()).rejects.toMatchObject({ error: "AccessTokenExpired" });
   });
 
+  it("names the fields that are not valid in the error's message", async () => {
+    const errors = [
+      { pointer: "/userKey/device/name", detail: "Too long" },
+      { pointer: "/method", detail: "Required" },
+    ];
+    const { fetch } = fakeServer([400, { error: "InvalidRequest", detail: "Some fields are not valid", errors }]);
+    const client = new CountersignClient({ baseUrl, deviceKey, fetch });
+    await expect(client.signUp({ login, chainName: "flow-emulator" })).rejects.toThrow(
+      "400 InvalidRequest: Some fields are not valid: /userKey/device/name Too long; /method Required",
+    );
+  });
+
+  it.each([undefined, "localhost:8080", "gateway.test"])("refuses the base URL %j, and says which to give", (wrong) => {
+    const create = () => new CountersignClient({ baseUrl: wrong as string, deviceKey });
+    expect(create).toThrow(
+      `baseUrl is ${JSON.stringify(wrong)}: give the gateway's address, such as https://api.example.com`,
+    );
+  });
+
   it("turns problem documents into errors", async () => {
     const document = {
       error: "SigningRefused",
@@ -119,7 +138,7 @@ describe("CountersignClient", () => {
       [200, "null"],
       [404, "<html>"],
     ] as const) {
-      const message = `${status} Unknown: no answer of the service`;
+      const message = `${status} Unknown: not an answer of the service: check baseUrl, and the proxies before it`;
       const fetch = async () => new Response(body, { status });
       const error = await new CountersignClient({ baseUrl, deviceKey, fetch }).me().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(ProblemError);

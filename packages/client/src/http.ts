@@ -31,6 +31,11 @@ export class ApiTransport {
   readonly #clock: CorrectedClock;
 
   constructor(baseUrl: string, fetch: Fetch, clock: CorrectedClock, events: EventTransport) {
+    // Often a variable of the environment, which may not be set.
+    if (!/^(https?:\/\/.|\/|$)/.test(`${baseUrl}`)) {
+      const given = JSON.stringify(baseUrl);
+      throw new TypeError(`baseUrl is ${given}: give the gateway's address, such as https://api.example.com`);
+    }
     this.#baseUrl = baseUrl.replace(/\/+$/, "");
     this.#fetch = fetch;
     this.#events = events;

@@ -47,8 +47,13 @@ export class ProblemError extends Error {
     const text = (name: string) => (typeof document[name] === "string" ? (document[name] as string) : "");
     const error = text("error") || "Unknown";
     const reason = text("reason");
-    const detail = text("detail") || text("title") || (error === "Unknown" ? "no answer of the service" : "");
-    super(`${status} ${error}${reason && ` (${reason})`}: ${detail}`);
+    const detail =
+      text("detail") ||
+      text("title") ||
+      (error === "Unknown" ? "not an answer of the service: check baseUrl, and the proxies before it" : "");
+    const errors = Array.isArray(document.errors) ? (document.errors as FieldProblem[]) : [];
+    const fields = errors.map((each) => `${each.pointer} ${each.detail}`).join("; ");
+    super(`${status} ${error}${reason && ` (${reason})`}: ${detail}${fields && `: ${fields}`}`);
     this.status = status;
     this.error = error;
     this.reason = reason;
@@ -57,7 +62,7 @@ export class ProblemError extends Error {
     this.requestId = text("instance");
     this.availableAt = text("availableAt");
     this.timeLockId = text("timeLockId");
-    this.errors = Array.isArray(document.errors) ? (document.errors as FieldProblem[]) : [];
+    this.errors = errors;
     const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
     this.retryAfterSeconds = Number.isFinite(seconds) ? seconds : undefined;
   }

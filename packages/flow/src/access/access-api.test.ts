@@ -169,3 +169,11 @@ it.each([
   const access = createAccessApi({ baseUrl: "http://node.test", fetch: async () => answer() });
   await expect(access.events(KEY_ADDED, 5n, 9n)).rejects.toThrow("has no blocks from 5 on");
 });
+
+it("names the node that did not answer, without what its URL may keep secret", async () => {
+  const baseUrl = "https://user:password@node.example:8443/key-of-the-provider?key=1";
+  const access = createAccessApi({ baseUrl, fetch: () => Promise.reject(new TypeError("fetch failed")) });
+  await expect(access.latestSealedBlock()).rejects.toThrow(
+    "no answer from the access node https://node.example:8443 to /v1/",
+  );
+});

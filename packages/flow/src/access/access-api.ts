@@ -182,7 +182,9 @@ export function createAccessApi({
     try {
       answer = await fetchText(timeoutMs, signal, send);
     } catch (cause) {
-      throw new AccessApiError(`no answer from the access node to ${path}`, 0, { cause });
+      // Without user, path and query, which may be a provider's key.
+      const node = baseUrl.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]*).*/, "$1$2");
+      throw new AccessApiError(`no answer from the access node ${node} to ${path}`, 0, { cause });
     }
     const { response, text } = answer;
     if (!response.ok)
