@@ -90,6 +90,6 @@ describe("an app that `npm start -- --app` registered", () => {
   });
 
   it("has its own redirect URIs and no others", async () => {
-    await expect(logIn(`${NEIGHBOUR}/callback`, newEmail(), "nonce")).rejects.toThrow("answered 400");
+    await expect(logIn(`${NEIGHBOUR}/callback`, newEmail(), "nonce")).rejects.toThrow("invalid_redirect_uri");
   });
 });

@@ -16,6 +16,10 @@ describe("--app", () => {
     expect(localApps([])).toEqual([]);
   });
 
+  it("requires logins that are bound to the key, as apps in production should", () => {
+    expect(clientOfApp(vite!)).toMatchObject({ keyBinding: "required" });
+  });
+
   it("makes a client of a phone's redirect URI, without an origin", () => {
     const [phone] = localApps(["com.example.wallet:/callback"]);
     expect(phone).toEqual({ clientId: "app-com-example-wallet", redirectUris: ["com.example.wallet:/callback"] });

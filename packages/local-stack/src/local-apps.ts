@@ -50,7 +50,7 @@ export const clientOfApp = (app: LocalApp): DevelopmentClient => ({
   appName: nameOf(app),
   redirectUris: app.redirectUris,
   isNative: app.origin === undefined,
-  keyBinding: "optional",
+  keyBinding: "required",
   confidential: false,
 });
 

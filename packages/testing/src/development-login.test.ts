@@ -23,7 +23,9 @@ describe("loginAtDevelopmentProvider", () => {
       const redirect = (location: string, cookie?: string) =>
         response.writeHead(303, { location, ...(cookie && { "set-cookie": cookie }) }).end();
       const step = `${request.method} ${url.pathname}`;
-      if (step === "GET /.well-known/openid-configuration") {
+      if (url.searchParams.get("client_id") === "unknown") {
+        response.writeHead(400).end(`<p class="error" role="alert">invalid_client: client&#39;s name is unknown</p>`);
+      } else if (step === "GET /.well-known/openid-configuration") {
         response.end(JSON.stringify({ authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` }));
       } else if (step === "GET /auth") {
         maxAges.push(url.searchParams.get("max_age"));
@@ -54,6 +56,11 @@ describe("loginAtDevelopmentProvider", () => {
     expect(code.codeVerifier).toMatch(/^[\w-]{43}$/);
     expect(forms).toEqual(["email=ada%40example.com", "a=%3C%26%3E"]);
     expect(await exchangeCode(issuer, code)).toEqual({ idToken: "the-id-token", accessToken: "the-token" });
+  });
+
+  it("says why the provider refuses, as its page does", async () => {
+    const login = loginAtDevelopmentProvider({ issuer, clientId: "unknown", redirectUri, email: "ada@example.com" });
+    await expect(login).rejects.toThrow("the provider refused the login: invalid_client: client's name is unknown");
   });
 
   it("asks for a fresh login, of another age or of any age", async () => {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { FRESH_LOGIN_MAX_AGE_SECONDS } from "@countersign/client";
 import { CookieJar } from "./cookie-jar.ts";
-import { parseForm } from "./html-form.ts";
+import { alertOf, parseForm } from "./html-form.ts";
 
 /** The result of a login in a browser: a code that works once, and the values to send along with it. */
 export interface AuthorizationCode {
@@ -153,6 +153,8 @@ async function browse(start: URL, redirectUri: string, email: string): Promise<U
     }
     const page = await response.text();
     const next = parseForm(page);
+    const refusal = alertOf(page);
+    if (!response.ok && refusal !== undefined) throw new Error(`the provider refused the login: ${refusal}`);
     if (!response.ok || !next)
       throw new Error(`the provider's page ${url.origin}${url.pathname} answered ${response.status}, no form`);
     for (const name of next.textFields) next.fields.set(name, email);

@@ -40,6 +40,12 @@ export function parseForm(html: string): HtmlForm | undefined {
   };
 }
 
+/** Returns the text of a page's alert; undefined without one. */
+export function alertOf(html: string): string | undefined {
+  const match = /<p [^>]*role="alert">([^<]*)<\/p>/.exec(html);
+  return match ? decodeEntities(match[1]!) : undefined;
+}
+
 function attributesOf(text: string): Record<string, string> {
   const attributes: Record<string, string> = {};
   for (const [, name, , double, single, bare] of text.matchAll(

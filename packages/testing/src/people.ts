@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import {
   type Account,
   type ClientNetwork,
@@ -40,6 +40,9 @@ export interface LoginOptions {
  * @example const stack = readStack("../countersign/.local/stack.json");
  */
 export function readStack(file: string): TestStack {
+  if (!existsSync(file)) {
+    throw new Error(`${file} is not there: run \`npm start\` in the checkout, and wait until it says \`ready\``);
+  }
   const { gateway, identityProvider, chains } = JSON.parse(readFileSync(file, "utf8")) as Partial<TestStack>;
   if (!gateway || !identityProvider || !chains) throw new TypeError(`${file} describes no running stack`);
   return { gateway, identityProvider, chains };

@@ -55,6 +55,15 @@ describe("pages", () => {
     expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'/);
   });
 
+  it("say what is registered where a client or its redirect URI is not", async () => {
+    const unknown = await open("/auth?client_id=none");
+    expect(unknown.html).toMatch(/invalid_client: .* Registered: demo\. `npm start -- --app/);
+    const elsewhere = await open("/auth?client_id=demo&response_type=code&redirect_uri=http://localhost:1/");
+    expect(elsewhere.html).toMatch(
+      /invalid_redirect_uri: .* Registered for demo: http:\/\/localhost:8080\/callback\. /,
+    );
+  });
+
   it("show what others sent as text only", async () => {
     const { html } = await open("/auth?client_id=%3Cimg%20src=x%3E");
     expect(html).not.toContain("<img");

@@ -19,6 +19,15 @@ function show(ctx: KoaContextWithOIDC, body: string): void {
   ctx.body = body;
 }
 
+/** Returns what is registered, for the developer of an app that is not; "" after other errors. */
+function registered(error: string, clients: readonly ProviderClient[], clientId: unknown): string {
+  const how = "`npm start -- --app <origin or redirect URI>` registers an app.";
+  if (error === "invalid_client") return ` Registered: ${clients.map((each) => each.clientId).join(", ")}. ${how}`;
+  const client = clients.find((each) => each.clientId === clientId);
+  if (error !== "invalid_redirect_uri" || !client) return "";
+  return ` Registered for ${client.clientId}: ${client.redirectUris.join(", ")}. ${how}`;
+}
+
 /** Creates an OpenID provider for development: a real one (oidc-provider), but anybody logs in as anybody. */
 export function createProvider(config: ProviderConfig): { provider: Provider; accounts: Accounts } {
   const accounts = new Accounts(join(config.stateDir, "accounts.json"));
@@ -51,8 +60,10 @@ export function createProvider(config: ProviderConfig): { provider: Provider; ac
     },
     // `theme`: light or dark, as the app that opened the window has it.
     extraParams: ["theme"],
-    renderError: (ctx, { error, error_description }) =>
-      show(ctx, errorPage(error_description ? `${error}: ${error_description}` : error)),
+    renderError: (ctx, { error, error_description: why }) => {
+      const hint = registered(error, config.clients, ctx.oidc.params?.client_id);
+      show(ctx, errorPage((why ? `${error}: ${why}.` : error) + hint));
+    },
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     clientBasedCORS: (_ctx, origin, client) =>
       new URL(origin).hostname === "localhost" ||
