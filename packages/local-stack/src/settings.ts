@@ -82,7 +82,8 @@ async function configuredFreePorts(env: NodeJS.ProcessEnv): Promise<Ports> {
   if (busy.length === 0) return ports;
   const lines = busy.map((name) => {
     const { who, variable } = portTable[name];
-    return `port ${ports[name]} is busy, and ${who} needs it: stop the program that has it, or set ${variable} to another.`;
+    return `port ${ports[name]} is busy, and ${who} needs it (${variable}).`;
   });
-  throw new Failure(lines.join("\ncountersign: "));
+  const remedy = "stop the program that has it, set the variable to another port, or start beside it: ";
+  throw new Failure([...lines, `${remedy}npm start -- --free-ports --state-dir <folder>`].join("\ncountersign: "));
 }
