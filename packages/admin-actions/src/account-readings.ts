@@ -109,7 +109,8 @@ function pageOf(table: AccountTable, key: readonly KeyColumn[], accountId: strin
 const primaryKeyOf = ({ name }: AccountTable): Statement => ({
   name: `key of ${name}`,
   text: `SELECT attname::text AS name, format_type(atttypid, NULL) AS type FROM pg_index JOIN pg_attribute
-    ON attrelid = indrelid AND attnum = ANY (indkey) WHERE indrelid = '"${name}"'::regclass AND indisprimary`,
+    ON attrelid = indrelid AND attnum = ANY (indkey) WHERE indrelid = '"${name}"'::regclass AND indisprimary
+    ORDER BY array_position(indkey::int2[], attnum)`,
   values: [],
 });
 
