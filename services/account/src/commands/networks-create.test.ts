@@ -58,6 +58,15 @@ function create() {
   });
 }
 
+it("names each option that is missing or not valid, and the form that it has", async () => {
+  const args = ["--chain", chain, "--network", "testnet", "--funder", "0x1", "--creator-flow", "50"];
+  await expect(networksCreate.run({ args, env: {}, print: () => {} })).rejects.toMatchObject({
+    reason:
+      "--access-node: is missing; --keys: is missing; --funder: must be 16 hex digits, such as " +
+      "0x1234567890abcdef; --creator-flow: must be FLOW with decimals, such as 50.0",
+  });
+});
+
 describe("a transaction that was submitted, with an answer that was lost", () => {
   beforeEach(() => {
     submissions = [undefined, 400];

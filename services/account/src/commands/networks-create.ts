@@ -40,18 +40,19 @@ const nodeUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/
 /** Returns whether a URL is a server's alone, so that it contains no provider's key. */
 const isBare = (url: string): boolean => URL.canParse(url) && new URL(url).origin === url;
 
+const flow = z.string().regex(/^\d+\.\d{1,8}$/, "must be FLOW with decimals, such as 50.0");
 const options = z.object({
   chain: z.string().min(1),
   network: z.enum(["mainnet", "testnet", "emulator"]),
   "access-node": nodeUrl,
   "public-access-node": nodeUrl.optional(),
   keys: z.string().min(1),
-  funder: z.string().regex(/^(0x)?[0-9a-f]{16}$/),
+  funder: z.string().regex(/^(0x)?[0-9a-f]{16}$/, "must be 16 hex digits, such as 0x1234567890abcdef"),
   "funder-key-id": z.coerce.number().int().nonnegative(),
   "funder-key-file": z.string().min(1).optional(),
   "creator-keys": z.coerce.number().int().min(1).max(100),
-  "creator-flow": z.string().regex(/^\d+\.\d{1,8}$/),
-  "paymaster-flow": z.string().regex(/^\d+\.\d{1,8}$/),
+  "creator-flow": flow,
+  "paymaster-flow": flow,
   "dry-run": z.boolean(),
 });
 const values = options.refine((given) => given["public-access-node"] !== undefined || isBare(given["access-node"]), {
@@ -85,7 +86,7 @@ export const networksCreate = command({
     "dry-run": { type: "boolean", default: false },
   },
   async run({ values: given, env, print }) {
-    const parsed = values.safeParse(given);
+    const parsed = values.safeParse(given, { error: ({ input }) => (input === undefined ? "is missing" : undefined) });
     const file = env.CS_NETWORKS_FILE;
     if (!parsed.success)
       throw new UsageError(
