@@ -1,9 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
 import { adminEnvironment } from "@countersign/local-stack/admin-environment.ts";
 import { runningStack } from "./demo.ts";
-import { runInForeground } from "./foreground.ts";
 
 /** `npm run countersign`: runs the administrator's command against the running stack. */
 export async function countersign(args: readonly string[]): Promise<number> {
@@ -11,6 +11,7 @@ export async function countersign(args: readonly string[]): Promise<number> {
   const settings = adminEnvironment(runningStack(), person);
   if (!settings) throw new Failure(`CS_ADMIN_PERSON: ${person} has no certificate here: ada and grace have one.`);
   // Paths in the arguments are those of the caller.
-  const options = { cwd: process.cwd(), env: { ...process.env, ...settings } };
-  return runInForeground([join(root, "admin/src/cli.ts"), ...args], options);
+  const env = { ...process.env, ...settings };
+  const command = [join(root, "admin/src/cli.ts"), ...args];
+  return spawnSync(process.execPath, command, { stdio: "inherit", env }).status ?? 1;
 }
