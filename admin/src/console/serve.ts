@@ -1,9 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { isAppError, isUuid } from "@countersign/core";
+import { closeServer, isAppError, isUuid, listenAt } from "@countersign/core";
 import type { Services } from "../services.ts";
 import { CONTENT_SECURITY_POLICY, pageHtml, type Section } from "./page.ts";
 import { findAccounts, readAccount, readOverview } from "./read.ts";
@@ -30,7 +28,7 @@ interface Answer {
  * Serves the read-only console on loopback. Its path has 128 random bits: other people of this machine and
  * other web pages do not know it. A page that has bound its own name to 127.0.0.1 is refused by the Host.
  */
-export async function serveConsole(services: Services, reason: string, port = 0) {
+export async function serveConsole(services: Services, reason: string, wantedPort = 0) {
   const secret = randomBytes(16).toString("hex");
   const base = `/${secret}/`;
 
@@ -47,7 +45,7 @@ export async function serveConsole(services: Services, reason: string, port = 0)
   }
 
   async function answer(request: IncomingMessage): Promise<Answer> {
-    const hosts = [`127.0.0.1:${address.port}`, `localhost:${address.port}`];
+    const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
     if (!hosts.includes(request.headers.host ?? "")) return { status: 421, title: "Not this host" };
     const given = Buffer.from((request.url ?? "").slice(0, base.length));
     if (given.length !== base.length || !timingSafeEqual(given, Buffer.from(base)))
@@ -75,14 +73,9 @@ export async function serveConsole(services: Services, reason: string, port = 0)
   }
 
   const server = createServer((request, response) => void respond(request, response));
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address() as AddressInfo;
+  const port = await listenAt(server, `127.0.0.1:${wantedPort}`);
   return {
-    url: `http://127.0.0.1:${address.port}${base}`,
-    async close(): Promise<void> {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    url: `http://127.0.0.1:${port}${base}`,
+    close: () => closeServer(server),
   };
 }

@@ -23,7 +23,7 @@ export { isPostgresLost } from "./postgres-lost.ts";
 export { readBody } from "./read-body.ts";
 export { GRPC_CODES, type GrpcCodeName, isReason, REASON_TOPICS, REASONS, type Reason } from "./reasons.ts";
 export { backoffMs, RETRY_ATTEMPTS, sleepUntil } from "./retry.ts";
-export { listenAt, splitAddress } from "./split-address.ts";
+export { closeServer, listenAt, splitAddress } from "./split-address.ts";
 export type { TlsMaterial } from "./tls-material.ts";
 export { toAppError } from "./to-app-error.ts";
 export { insufficientScope, type TokenScope } from "./token-scope.ts";

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { Server as HttpServer } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 
 /** Splits "host:port". */
@@ -14,3 +15,10 @@ export async function listenAt(server: Server, address: string): Promise<number>
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
 }
+
+/** Closes a server and its connections, also those in use. */
+export const closeServer = (server: Server & Pick<HttpServer, "closeAllConnections">): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });

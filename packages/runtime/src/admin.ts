@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { listenAt } from "@countersign/core";
+import { closeServer, listenAt } from "@countersign/core";
 import type { Registry } from "prom-client";
 
 /** Whether a dependency answers: false, or an error, means that it does not. */
@@ -70,10 +70,6 @@ export async function startAdminServer(options: AdminServerOptions) {
   server.keepAliveTimeout = 5_000;
   return {
     port: await listenAt(server, options.listen),
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => closeServer(server),
   };
 }

@@ -1,6 +1,6 @@
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { internalName, listenAt, type TlsMaterial, type Watched } from "@countersign/core";
+import { closeServer, internalName, listenAt, type TlsMaterial, type Watched } from "@countersign/core";
 
 interface JwksServerOptions {
   /** host:port. */
@@ -48,11 +48,9 @@ export async function startJwksServer({ listen, tls, published }: JwksServerOpti
   const end = tls.onChange((material) => server.setSecureContext({ ...material, ...version }));
   await listenAt(server, listen);
   return {
-    close: () =>
-      new Promise<void>((resolve) => {
-        end();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close(): Promise<void> {
+      end();
+      return closeServer(server);
+    },
   };
 }
