@@ -105,6 +105,10 @@ describe("CountersignClient", () => {
     );
   });
 
+  it("takes a base URL in capitals", () => {
+    expect(new CountersignClient({ baseUrl: "HTTPS://GATEWAY.TEST", deviceKey })).toBeInstanceOf(CountersignClient);
+  });
+
   it("turns problem documents into errors", async () => {
     const document = {
       error: "SigningRefused",
@@ -137,6 +141,7 @@ describe("CountersignClient", () => {
       [200, "<html>"],
       [200, "null"],
       [404, "<html>"],
+      [400, '{"errors":[null,{"message":"no"}]}'],
     ] as const) {
       const message = `${status} Unknown: not an answer of the service: check baseUrl, and the proxies before it`;
       const fetch = async () => new Response(body, { status });

@@ -32,7 +32,7 @@ export class ApiTransport {
 
   constructor(baseUrl: string, fetch: Fetch, clock: CorrectedClock, events: EventTransport) {
     // Often a variable of the environment, which may not be set.
-    if (!/^(https?:\/\/.|\/|$)/.test(`${baseUrl}`)) {
+    if (!/^(https?:\/\/.|\/|$)/i.test(`${baseUrl}`)) {
       const given = JSON.stringify(baseUrl);
       throw new TypeError(`baseUrl is ${given}: give the gateway's address, such as https://api.example.com`);
     }

@@ -15,6 +15,10 @@ export interface FieldProblem {
   detail: string;
 }
 
+/** Answers of other programs have errors of other forms. */
+const isFieldProblem = (value: Partial<FieldProblem> | null): value is FieldProblem =>
+  typeof value?.pointer === "string" && typeof value.detail === "string";
+
 /**
  * The server's error answer: a problem document (RFC 9457).
  * @example
@@ -51,7 +55,7 @@ export class ProblemError extends Error {
       text("detail") ||
       text("title") ||
       (error === "Unknown" ? "not an answer of the service: check baseUrl, and the proxies before it" : "");
-    const errors = Array.isArray(document.errors) ? (document.errors as FieldProblem[]) : [];
+    const errors = Array.isArray(document.errors) ? document.errors.filter(isFieldProblem) : [];
     const fields = errors.map((each) => `${each.pointer} ${each.detail}`).join("; ");
     super(`${status} ${error}${reason && ` (${reason})`}: ${detail}${fields && `: ${fields}`}`);
     this.status = status;
