@@ -183,7 +183,7 @@ export function createAccessApi({
       answer = await fetchText(timeoutMs, signal, send);
     } catch (cause) {
       // Without user, path and query, which may be a provider's key.
-      const node = baseUrl.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]*).*/, "$1$2");
+      const node = baseUrl.replace(/^(\w+:\/\/)?(?:[^/?#]*@)?([^/?#]*).*/, "$1$2");
       throw new AccessApiError(`no answer from the access node ${node} to ${path}`, 0, { cause });
     }
     const { response, text } = answer;
