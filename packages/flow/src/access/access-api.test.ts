@@ -170,10 +170,13 @@ it.each([
   await expect(access.events(KEY_ADDED, 5n, 9n)).rejects.toThrow("has no blocks from 5 on");
 });
 
-it.each(["https", "HTTPS"])("names the node that did not answer, without what its %s URL may keep secret", async (of) => {
-  const baseUrl = `${of}://user:password@node.example:8443/key-of-the-provider?key=1`;
-  const access = createAccessApi({ baseUrl, fetch: () => Promise.reject(new TypeError("fetch failed")) });
-  await expect(access.latestSealedBlock()).rejects.toThrow(
-    `no answer from the access node ${of}://node.example:8443 to /v1/`,
-  );
-});
+it.each(["https", "HTTPS"])(
+  "names the node that did not answer, without what its %s URL may keep secret",
+  async (of) => {
+    const baseUrl = `${of}://user:password@node.example:8443/key-of-the-provider?key=1`;
+    const access = createAccessApi({ baseUrl, fetch: () => Promise.reject(new TypeError("fetch failed")) });
+    await expect(access.latestSealedBlock()).rejects.toThrow(
+      `no answer from the access node ${of}://node.example:8443 to /v1/`,
+    );
+  },
+);
