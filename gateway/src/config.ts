@@ -45,7 +45,7 @@ const schema = z.object({
   CS_AUTH_HTTP_ADDRESS: listenAddress.default("127.0.0.1:5101"),
   /** JSON with the chain nodes that requests are passed on to; absent: none. */
   GATEWAY_CHAIN_NODES_FILE: z.string().optional(),
-  /** Requests of one account to chain nodes in a minute of one process. */
+  /** Requests of one device to chain nodes in a minute of one process. */
   GATEWAY_CHAIN_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(600),
   AUTH_ISSUER: z.string().min(1),
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),

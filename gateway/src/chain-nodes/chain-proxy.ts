@@ -24,7 +24,7 @@ export interface ChainProxyOptions {
   verifier: TokenVerifier;
   clock: Clock;
   logger: Logger;
-  /** Requests of one account in a minute of this process. */
+  /** Requests of one device in a minute of this process. */
   perMinute: number;
 }
 
@@ -32,9 +32,9 @@ export interface ChainProxyOptions {
 const NODE_TIMEOUT_MS = 10_000;
 /** Milliseconds of a whole exchange: a client that sends or reads slowly holds no connection longer. */
 const EXCHANGE_MS = 15_000;
-/** Connections to one node; far more than the few accounts of one person can hold. */
+/** Connections to one node; far more than the devices of an account can hold. */
 const MAX_SOCKETS = 1_024;
-/** Requests of one account at the same time in this process. */
+/** Requests of one device at the same time in this process. */
 const MAX_UNDER_WAY = 8;
 /** Headers of a request that a node gets, beside those of its own connection and of the provider. */
 const REQUEST_HEADERS = ["accept", "content-type", "content-length"];

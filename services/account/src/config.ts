@@ -22,7 +22,7 @@ const schema = serviceEnv.extend({
    * requested.
    */
   ACCOUNT_MAX_USER_KEYS: z.coerce.number().int().positive().default(20),
-  /** Messages that one account may ask for in a minute, per replica: each costs the access node two reads. */
+  /** Messages that one device may ask for in a minute, per replica: each costs the access node two reads. */
   ACCOUNT_LIMIT_MESSAGES_PER_MINUTE: z.coerce.number().int().positive().default(30),
   // Multiplies limits: the development stack lets load programs through.
   ACCOUNT_LIMIT_SCALE: z.coerce.number().int().positive().default(1),
