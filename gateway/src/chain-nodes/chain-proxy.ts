@@ -44,8 +44,8 @@ const TOKEN_RULE = { token: "ephemeral", recover: true } as const;
 
 /**
  * Creates the handler below `/chain/v1`. It passes requests to chain nodes on, so that apps need one base URL
- * and no provider's key: those of `readChainRequest`, from an account with an access token and within its
- * limit. The node gets no token, cookie or address of the client; the client gets the node's body and type.
+ * and no provider's key: those of `readChainRequest`, with an access token and within its device's limit.
+ * The node gets no token, cookie or address of the client; the client gets the node's body and type.
  * Errors: RouteNotFound, UnknownChain, InvalidRequest, UnsupportedMediaType, those of the access token,
  * RateLimited, Unavailable.
  */
@@ -92,7 +92,7 @@ function nodeProxies(nodes: Watched<ChainNodes>, logger: Logger) {
 }
 
 /**
- * Limits the requests under way of an account, ephemeral token or recovery session, and the time of each.
+ * Limits the requests under way of a device, recovery key or ephemeral token, and the time of each.
  * Errors: RateLimited.
  */
 function limitExchange(underWay: ReturnType<typeof countUnderWay>, limitId: string, response: Response): void {
