@@ -30,7 +30,10 @@ export const cancelTimeLock =
     const now = clock.now();
     const lock = (await timeLocks.list(accountId, now)).find((each) => each.id === id);
     if (!lock) throw new AppError("TimeLockNotFound");
-    if (deviceCreatedAt >= lock.startedAt) throw new AppError("DeviceTooYoung");
+    if (deviceCreatedAt >= lock.startedAt) {
+      const detail = "The device came to the account after the time lock began: use an older one";
+      throw new AppError("DeviceTooYoung", { detail });
+    }
     const contestedMs = now.getTime() - lock.contestedSince.getTime();
     if (lock.operation === "add-user-key" && contestedMs >= timeLockPolicy.contestMs)
       throw new AppError("TimeLockContested");

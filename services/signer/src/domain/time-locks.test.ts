@@ -106,7 +106,10 @@ describe("a change of the recovery key", () => {
   it("is cancelled by a device that was there before, and by no younger one; and is refused then", async () => {
     const message = await adding();
     const id = await requested(message, fresh());
-    await expect(cancel(id, clock.now())).rejects.toMatchObject({ reason: "DeviceTooYoung" });
+    await expect(cancel(id, clock.now())).rejects.toMatchObject({
+      reason: "DeviceTooYoung",
+      detail: "The device came to the account after the time lock began: use an older one",
+    });
     await expect(cancel(account.accountId)).rejects.toMatchObject({ reason: "TimeLockNotFound" });
     await cancel(id);
     await cancel(id);
