@@ -107,7 +107,7 @@ async function fetchDocument(
   const outgoing = request({ ...splitAddress(address), ...secure, path, headers, signal });
   // A connection that breaks later ends the answer with an error as well.
   outgoing.on("error", () => undefined).end();
-  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  const [response] = (await once(outgoing, "response", { signal })) as [IncomingMessage];
   const body = await readBody(response, MAX_BYTES);
   if (body === undefined) throw new Error(`the document has more than ${MAX_BYTES} bytes`);
   if (response.statusCode !== 200) throw new Error(`auth answered ${response.statusCode}`);

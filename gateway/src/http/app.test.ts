@@ -116,19 +116,6 @@ describe("problems", () => {
     });
   });
 
-  it("say what to do, unless the error knows better", async () => {
-    const detailOf = async (error: AppError) => {
-      gateway.fail(error);
-      return (await me()).json.detail;
-    };
-    const { title, remedy } = REASONS.PleaseRegisterKey;
-    expect(await detailOf(new AppError("PleaseRegisterKey"))).toBe(`${title}. ${remedy}`);
-    expect(await detailOf(new AppError("PleaseRegisterKey", { detail: "The key was removed" }))).toBe(
-      "The key was removed",
-    );
-    expect((await gateway.send("GET", "/account/v1/me")).json.detail).toContain("sign in first");
-  });
-
   it("lead to their entry in the catalogue of errors where the operator serves it", async () => {
     const errorPage = "https://docs.example.com/errors";
     const withPage = await startTestGateway({ errorPage });

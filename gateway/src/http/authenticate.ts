@@ -39,7 +39,9 @@ export function authenticate(
   if (rule.token === "optional") return others.length === 0 ? { rawToken: bearerToken(authorization) } : {};
   // A proxy before the gateway may have checked the other one.
   if (others.length > 0) throw new AppError("InvalidAccessToken", { detail: "Send one Authorization header" });
-  if (authorization === "") throw new AppError("Unauthenticated");
+  if (authorization === "") {
+    throw new AppError("Unauthenticated", { detail: "Send Authorization: Bearer <access token>" });
+  }
   const rawToken = bearerToken(authorization);
   if (rawToken === undefined) {
     throw new AppError("InvalidAccessToken", { detail: "The Authorization header is no Bearer token" });

@@ -4,16 +4,15 @@ import type { ErrorRequestHandler, Response } from "express";
 
 /**
  * Returns the problem document of an error. Its `type` is the entry in the catalogue (docs/errors.md)
- * where `errorPage` is the URL of that. Its `detail` says what to do where the error says no more than its
- * title.
+ * where `errorPage` is the URL of that.
  */
 export function problemOf(error: AppError, requestId: string, errorPage?: string): Problem {
-  const { http, title, remedy } = REASONS[error.reason];
+  const { http, title } = REASONS[error.reason];
   const problem: Problem = {
     type: errorPage ? `${errorPage}#${error.reason.toLowerCase()}` : `urn:countersign:error:${error.reason}`,
     title,
     status: http,
-    detail: error.detail === title ? `${title}. ${remedy}` : error.detail,
+    detail: error.detail,
     instance: requestId,
     error: error.reason,
   };

@@ -48,7 +48,3 @@ test("an AppError has its reason's title where it says nothing else, and keeps i
   expect(isAppError(error, "Internal")).toBe(false);
   expect(isAppError(cause)).toBe(false);
 });
-
-test("a remedy has no links: it is also text in problem documents", () => {
-  expect(Object.values(REASONS).filter(({ remedy }) => remedy.includes("]("))).toEqual([]);
-});

@@ -28,6 +28,6 @@ export interface ReasonEntry {
   readonly title: string;
   /** Says what happened. Markdown, as in docs/errors.md. */
   readonly cause: string;
-  /** Says what the caller does about it. Without links: problem documents have it as their `detail`, too. */
+  /** Says what the caller does about it. Markdown. */
   readonly remedy: string;
 }

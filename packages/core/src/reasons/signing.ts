@@ -31,14 +31,15 @@ export const SIGNING = {
       "user message or account proof is no readable text of the permitted length; `detail` says why.",
     remedy:
       "Encode a transaction as RLP with the tag `FLOW-V0.0-transaction`, as the client does. For texts see " +
-      "`docs/fcl.md`.",
+      "[fcl.md](fcl.md#user-signatures).",
   },
   SigningRefused: {
     grpc: "PERMISSION_DENIED",
     http: 403,
     title: "The signer refuses to sign this",
     cause: "A rule of the signer refuses the transaction or message; `reason` names the rule and `detail` the place.",
-    remedy: "Look the rule up in `docs/signing.md` and change the transaction. The same message is refused again.",
+    remedy:
+      "Look the rule up in [signing.md](signing.md#rules-of-a-message) and change the transaction. The same message is refused again.",
   },
   SignerNotCurrent: {
     grpc: "UNAVAILABLE",
