@@ -93,7 +93,7 @@ interface KeyColumn {
   readonly type: string;
 }
 
-/** The page of all rows that follows a row, or the first one, by the primary key. */
+/** Returns the statement for the page after a row, or for the first page, in the order of the primary key. */
 function pageOf(table: AccountTable, key: readonly KeyColumn[], accountId: string, after?: Values): Statement {
   const { name, column = "account_id" } = table;
   const columns = key.map((each) => `"${each.name}"`).join(", ");
