@@ -117,7 +117,7 @@ it("a refresh token that both gateways are given at once goes on as one session"
   expect([typeof first.refreshToken, typeof second.refreshToken]).toEqual(["string", "string"]);
 });
 
-it("an account's signatures of a minute are counted over both signers", async () => {
+it("a device's signatures of a minute are counted over both signers", async () => {
   const { person } = await newPerson();
   const { address } = person;
   const [block, key] = await Promise.all([chain.access.latestSealedBlock(), chain.access.accountKey(address, 1)]);

@@ -14,7 +14,7 @@ export interface AuditLogOptions {
   writer: { readonly certificate: SignedText; sign(text: Uint8Array): Uint8Array };
   clock: Clock;
   logger: Logger;
-  /** Signatures per minute and account (see AuditEntry.limitId), over all replicas. */
+  /** Signatures per minute of one AuditEntry.limitId, over all replicas. */
   signaturesPerMinute: number;
   /** Called for each signature that a budget refuses. */
   onBudgetExceeded?: (window: BudgetWindow) => void;

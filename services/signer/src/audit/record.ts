@@ -20,8 +20,8 @@ export interface AuditEntry {
   readonly policyVersion: string;
   readonly keyVersion: number;
   /**
-   * Not in the record: the UUID whose limit of signatures per minute it counts towards. Default: the account;
-   * "": no limit.
+   * Not in the record: the UUID whose limit of signatures per minute it counts towards (see requesterOf).
+   * Default: the account; "": no limit.
    */
   readonly limitId?: string;
 }

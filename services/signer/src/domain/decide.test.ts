@@ -141,7 +141,7 @@ describe("refusals", () => {
       });
     for (let i = 0; i < 10; i++) await asks("");
     expect(records).toHaveLength(3);
-    // Accounts are limited by their signatures per minute, which count these.
+    // Devices are limited by their signatures per minute, which count these.
     for (let i = 0; i < 10; i++) await asks(requester.accountId);
     expect(records).toHaveLength(13);
   });

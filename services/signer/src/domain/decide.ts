@@ -1,4 +1,4 @@
-import { AppError, type Clock, countPerMinute, isAppError, type VerifiedToken } from "@countersign/core";
+import { AppError, type Clock, countPerMinute, isAppError, limitIdOf, type VerifiedToken } from "@countersign/core";
 import {
   type AccountProof,
   accountProofMessage,
@@ -23,17 +23,20 @@ export interface Requester {
   /** Empty where the request is not a user's. */
   readonly accountId: string;
   readonly sessionId: string;
-  /** UUID whose limit of signatures per minute the request counts towards; empty: none. See AuditEntry. */
+  /** UUID whose limit of signatures per minute the request counts towards; empty: none. */
   readonly limitId: string;
 }
 
+/** Returns a text's SHA-256 in the form of a UUID, as which the database counts. */
+const uuidOf = (text: string): string => sha256(text).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+
 /**
- * Returns the requester of a user's request. Only a full session counts towards the account's limit: an
- * ephemeral token needs only a login, and its refusals must not stop the account's devices.
+ * Returns the requester of a user's request. The sessions of one device count together, and those of other
+ * scopes each for itself: what a stolen phone, or a login, uses up must not stop the account's other devices.
  */
 export const requesterOf = ({ token, caller }: { token: VerifiedToken; caller: string }): Requester => {
   const { accountId, sessionId, scope } = token;
-  return { caller, accountId, sessionId, limitId: scope === "full" ? accountId : sessionId };
+  return { caller, accountId, sessionId, limitId: scope === "full" ? uuidOf(limitIdOf(token)) : sessionId };
 };
 
 /** Reasons of refusals that are recorded. */

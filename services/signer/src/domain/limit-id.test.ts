@@ -1,4 +1,6 @@
+import { uuidv4 } from "@countersign/core";
 import { payloadMessage } from "@countersign/flow";
+import { generateKeyPair } from "@countersign/keys/node";
 import { createLogger } from "@countersign/runtime";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
@@ -64,7 +66,20 @@ describe("the limit of signatures per minute", () => {
     for (let i = 0; i < LIMIT; i++) expect(await sign(thief)).toBe("OutsideEphemeralScope");
     expect(await sign(thief)).toBe("RateLimited");
     expect(await sign({})).toBe("signed");
-    expect(Object.fromEntries(counted)).toEqual({ [sessionId]: LIMIT, [account.accountId]: 1 });
+    expect([...counted]).toEqual([
+      [sessionId, LIMIT],
+      [expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/), 1],
+    ]);
+  });
+
+  it("is a device's, over its sessions: a stolen phone does not stop the owner's other device", async () => {
+    const stolen = { deviceKey: generateKeyPair().publicKey };
+    const refused = payloadMessage(tx({ gasLimit: 0n }));
+    for (let i = 0; i < LIMIT; i++) {
+      expect(await sign({ ...stolen, sessionId: uuidv4() }, refused)).toBe("GasLimit");
+    }
+    expect(await sign(stolen)).toBe("RateLimited");
+    expect(await sign({})).toBe("signed");
   });
 
   it("holds for requests at once: those under way count before any of them has its answer", async () => {

@@ -29,6 +29,7 @@ import {
   tx,
   verifies,
 } from "../testing/policy-fixture.ts";
+import { requesterOf } from "./decide.ts";
 import { signAccountProof, signUserMessage, type UserSignature } from "./sign-user-message.ts";
 
 const ports = {
@@ -68,10 +69,10 @@ describe("a text of the account's user", () => {
     const { address, keyId, signature } = await signText(textCommand());
     expect({ address, keyId }).toEqual({ address: account.address, keyId: account.serverKeyIndex });
     expect(await verifies(server, userMessage(text), signature)).toBe(true);
-    const { accountId, sessionId } = token;
+    const { accountId, sessionId, limitId } = requesterOf({ token, caller: "gateway" });
     expect(state.records).toEqual([
       {
-        ...{ time: clock.now(), caller: "gateway", accountId, sessionId, limitId: accountId },
+        ...{ time: clock.now(), caller: "gateway", accountId, sessionId, limitId },
         ...{ operation: "user-message", chainName, messageHash: sha256(userMessage(text)), scriptHash: "" },
         ...{ verdict: "signed", policyVersion: DEFAULT_POLICY.version, keyVersion: 1 },
       },

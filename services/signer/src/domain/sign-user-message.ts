@@ -40,7 +40,7 @@ export interface UserMessagePorts extends UserMessageSources {
  * The bytes are made here, under a domain tag of their own: no caller gets a transaction signed this way.
  * `decide` reads the text from them, signs, and records like every signature; see signTransaction. A message
  * uses nothing of a chain, so it leaves no effects and takes nothing from budgets; it counts towards the
- * account's signatures per minute. Changes of keys have time locks, messages have none (ADR 69).
+ * device's signatures per minute. Changes of keys have time locks, messages have none (ADR 69).
  *
  * Writes: the record. A refusal writes its record or nothing.
  * Crash: before the record, no signature has left; the client asks again.

@@ -51,8 +51,7 @@ export const signVoid =
     const { paymaster } = policy;
     const proposalKey = { address, keyId, sequenceNumber };
     const transaction = voidPayload({ referenceBlockId, proposalKey, payer: paymaster.address });
-    // In no limit of signatures per minute: a thief who used up the account's would keep a template from
-    // being voided.
+    // In no limit of signatures per minute: a thief who used it up would keep a template from being voided.
     const requester = { caller, accountId, sessionId: "", limitId: "" };
     try {
       const payload = await decide("transaction", payloadMessage(transaction), requester, async () => {

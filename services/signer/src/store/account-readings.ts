@@ -16,7 +16,6 @@ const ACCOUNT_TABLES: readonly AccountTable[] = [
   { name: "added_key", newest: "signed_at" },
   { name: "revoked_key", newest: "signed_at" },
   { name: "signed_template", newest: "signed_at" },
-  { name: "signature_count", newest: "minute" },
   { name: "account_lock", newest: "account_id", isNotExported: true },
   { name: "admin_action", newest: "id", isNotExported: true },
 ];

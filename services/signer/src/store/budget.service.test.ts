@@ -296,6 +296,6 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     const batch = signedBatch(newWriter(), head, chainRecords(head, [entry(accountId)]));
     expect(await store.commit(head, batch, charge)).toBe(false);
     expect(await usedOf(accountId)).toEqual([]);
-    expect(await prisma.signatureCount.count({ where: { accountId } })).toBe(0);
+    expect(await prisma.signatureCount.count({ where: { limitId: accountId } })).toBe(0);
   });
 });

@@ -86,9 +86,9 @@ const signingRow = (sign: Sign, addr: () => Promise<string>, ownCodes: Row["code
         await query(
           "signer",
           `INSERT INTO signature_count (account_id, minute, count)
-           SELECT $1, date_trunc('minute', now()) + minutes * interval '1 minute', 1000000 FROM generate_series(0, 1) AS minutes
-           ON CONFLICT (account_id, minute) DO UPDATE SET count = 1000000`,
-          [accountIdOf(person)],
+           SELECT left(encode(sha256($1), 'hex'), 32)::uuid, date_trunc('minute', now()) + minutes * interval '1 minute', 1000000
+           FROM generate_series(0, 1) AS minutes`,
+          [Buffer.from(`${accountIdOf(person)}/${person.deviceKey.publicKey}`)],
         );
         return sign(person);
       },
