@@ -61,7 +61,9 @@ describe("a person's data", () => {
   it("may be erased again, and the person may sign up again", async () => {
     const asked = await json("ada", "person", "erase", accountId);
     expect((await json("grace", "requests", "approve", asked.actionId, "--account", accountId)).outcome).toBe("done");
-    const again = await newPhone().client.signUp({ login: await logIn(person.email), chainName });
+    const { client } = newPhone();
+    const again = await client.signUp({ login: await logIn(person.email), chainName });
     expect(again.account.id).not.toBe(accountId);
+    expect((await client.signIn({ login: await logIn(person.email), chainName })).account.id).toBe(again.account.id);
   });
 });

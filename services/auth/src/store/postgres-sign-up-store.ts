@@ -1,6 +1,5 @@
 import { claimRows, type Postgres, type Queries, sql, sqlFile, writeTogether } from "@countersign/postgres";
 import type { OpenSagas } from "@countersign/runtime";
-import { LRUCache } from "lru-cache";
 import type { IdentityStore } from "../domain/login.ts";
 import type {
   LeaseSignUp,
@@ -16,8 +15,6 @@ import type { PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
 import { type SagaRow, toSaga } from "./rows.ts";
 
-const REMEMBERED_IDENTITIES = 50_000;
-const REMEMBERED_MS = 300_000;
 /** The end of the lease of a sign-up that its runner has given up. */
 export const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
 
@@ -33,9 +30,14 @@ async function lockIdentity(tx: Queries, { profile, newAccountId, now }: LeaseSi
     VALUES (${issuer}, ${subject}, ${newAccountId}::uuid, ${email}, ${name}, ${now})
     ON CONFLICT (issuer, subject) DO UPDATE SET email = EXCLUDED.email WHERE false`);
   if (inserted === 1) return { accountId: newAccountId, isNew: true };
-  const [known] = await tx.query<{ accountId: string }>(sql`
+  return { accountId: (await findAccount(tx, issuer, subject))!, isNew: false };
+}
+
+/** Not remembered: a person who was erased, or whose sign-up was cancelled, may sign up again. */
+async function findAccount(queries: Queries, issuer: string, subject: string): Promise<string | undefined> {
+  const [found] = await queries.query<{ accountId: string }>(sql`
     SELECT account_id AS "accountId" FROM identity WHERE issuer = ${issuer} AND subject = ${subject}`);
-  return { accountId: known!.accountId, isNew: false };
+  return found?.accountId;
 }
 
 const findSignUp = sqlFile(new URL("../../sql/find-sign-up.sql", import.meta.url));
@@ -113,8 +115,6 @@ const markSteps = {
 
 /** Keeps identities and sign-up sagas in Postgres. Prisma is not used where every sign-up passes. */
 export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
-  // An identity's account is written once. A person who was erased may sign up again, with another account.
-  const accounts = new LRUCache<string, string>({ max: REMEMBERED_IDENTITIES, ttl: REMEMBERED_MS });
   const writeMark = writeTogether(postgres, markSteps);
   return {
     lease: (command, decide) =>
@@ -156,15 +156,7 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
       );
     },
 
-    async accountOf(issuer, subject) {
-      const id = JSON.stringify([issuer, subject]);
-      const known = accounts.get(id);
-      if (known) return known;
-      const found = await prisma.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
-      if (!found) return undefined;
-      accounts.set(id, found.accountId);
-      return found.accountId;
-    },
+    accountOf: (issuer, subject) => findAccount(postgres, issuer, subject),
 
     async accountByKey({ publicKey }) {
       const rows = await prisma.signUp.findMany({

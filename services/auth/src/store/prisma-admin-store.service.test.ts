@@ -123,12 +123,18 @@ describe("a sign-up", () => {
   it("that is cancelled frees the identity: the person gets another account", async () => {
     await unfinished();
     const cancelled = accountId;
+    const { accountOf } = postgresSignUpStore(prisma, postgres);
+    const account = () => accountOf(profile.issuer, profile.subject);
+    expect(await account()).toBe(cancelled);
     await cancel();
+    expect(await account()).toBeUndefined();
     expect(await prisma.identity.count({ where: { accountId } })).toBe(0);
     expect(await eventsOf(accountId, "person-erased")).toBe(1);
     // Their ids may be of the same millisecond, and are in no order then.
     expect((await actions()).map(({ outcome }) => outcome).sort()).toEqual(["begun", "done"]);
-    expect((await signUp(clock, profile)).accountId).not.toBe(cancelled);
+    const again = (await signUp(clock, profile)).accountId;
+    expect(again).not.toBe(cancelled);
+    expect(await account()).toBe(again);
   });
 
   it("that a runner tries again and again is taken over from it", async () => {
