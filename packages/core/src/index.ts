@@ -5,6 +5,7 @@ export { certificatesIn, createCaRemoval } from "./certificates.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
 export { countUnderWay } from "./count-under-way.ts";
+export type { DeviceAttributes } from "./device-attributes.ts";
 export {
   asOperation,
   disableFaultPoints,

@@ -1,8 +1,7 @@
-import { isUuid, uuidv7 } from "@countersign/core";
+import { type DeviceAttributes, isUuid, uuidv7 } from "@countersign/core";
 import { openPostgres } from "@countersign/postgres";
 import { command, foundLine, loadEnv, readJsonLines, UsageError } from "@countersign/runtime";
 import { z } from "zod";
-import type { DeviceAttributes } from "../domain/user-key.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 
 const UNKNOWN_DEVICE: DeviceAttributes = {

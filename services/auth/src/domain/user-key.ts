@@ -1,19 +1,6 @@
-import { AppError, unknownChain } from "@countersign/core";
+import { AppError, type DeviceAttributes, unknownChain } from "@countersign/core";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
-
-/** A device, as its client describes it. */
-export interface DeviceAttributes {
-  readonly pushToken: string;
-  readonly name: string;
-  readonly osName: string;
-  readonly osVersion: string;
-  readonly deviceManufacturer: string;
-  readonly deviceModel: string;
-  readonly lang: string;
-  readonly type: string;
-  readonly sdkVersion: string;
-}
 
 /** A key that is to come to an account, and the device that holds it. */
 export interface NewUserKey {

@@ -1,8 +1,8 @@
+import type { DeviceAttributes } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { Session } from "../domain/sessions/session.ts";
 import type { SignUpSaga, SignUpStep } from "../domain/sign-up/sign-up-saga.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
-import type { DeviceAttributes } from "../domain/user-key.ts";
 import type {
   Prisma,
   SignUp as SignUpRow,

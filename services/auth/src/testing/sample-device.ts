@@ -1,5 +1,7 @@
+import type { DeviceAttributes } from "@countersign/core";
+
 /** Attributes of a device, where a test depends on none of them. */
-export const sampleDevice = {
+export const sampleDevice: DeviceAttributes = {
   pushToken: "",
   name: "",
   osName: "",

@@ -1,3 +1,4 @@
+import type { DeviceAttributes } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import {
   createShardBatcher,
@@ -7,7 +8,7 @@ import {
   withAccountLock,
   writeTogether,
 } from "@countersign/postgres";
-import type { Device, DeviceType } from "../domain/devices/device.ts";
+import type { Device } from "../domain/devices/device.ts";
 import type { AccountDevices, DeviceStore } from "../domain/devices/device-store.ts";
 import { deviceEventRow } from "./device-event.ts";
 import type { Prisma, PrismaClient, Device as Row } from "./generated/client.ts";
@@ -18,7 +19,7 @@ export function toDevice(row: Row): Device {
     id,
     accountId,
     publicKey: { algorithm: algorithm as PublicKey["algorithm"], publicKey },
-    attributes: { ...attributes, type: type as DeviceType },
+    attributes: { ...attributes, type: type as DeviceAttributes["type"] },
     createdAt,
     lastUsedAt,
     removedAt,

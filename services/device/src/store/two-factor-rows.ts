@@ -1,6 +1,6 @@
+import type { DeviceAttributes } from "@countersign/core";
 import { eventRow, type OutboxRow } from "@countersign/events";
 import type { PublicKey } from "@countersign/keys";
-import type { DeviceAttributes } from "../domain/devices/device.ts";
 import type { EventContext } from "../domain/two-factor/ports.ts";
 import type { EnrollingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
 import type { Guard, Step, TwoFactorEventStatus } from "../domain/two-factor/two-factor-state.ts";

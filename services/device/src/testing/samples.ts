@@ -1,7 +1,7 @@
+import type { DeviceAttributes } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { v7 } from "uuid";
-import type { DeviceAttributes } from "../domain/devices/device.ts";
 
 /** Returns a new P-256 public key. */
 export const somePublicKey = (): PublicKey => generateKeyPair().publicKey;

@@ -1,19 +1,5 @@
+import type { DeviceAttributes } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-
-/** A client's description of a device; "" where it sent nothing. */
-export interface DeviceAttributes {
-  pushToken: string;
-  name: string;
-  osName: string;
-  osVersion: string;
-  deviceManufacturer: string;
-  deviceModel: string;
-  lang: string;
-  type: DeviceType;
-  sdkVersion: string;
-}
-
-export type DeviceType = "mobile" | "browser" | "desktop";
 
 /** A device of an account; its public key is its identity key. */
 export interface Device {

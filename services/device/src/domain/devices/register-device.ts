@@ -1,6 +1,6 @@
-import { AppError, type Clock } from "@countersign/core";
+import { AppError, type Clock, type DeviceAttributes } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
-import type { Device, DeviceAttributes } from "./device.ts";
+import type { Device } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
 
 interface RegisterDevice {

@@ -1,6 +1,6 @@
-import { AppError, type Clock, invalidField } from "@countersign/core";
+import { AppError, type Clock, type DeviceAttributes, invalidField } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import type { Device, DeviceAttributes, Session } from "./device.ts";
+import type { Device, Session } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
 
 /** The attributes that may change; a device keeps the type that it registered as. */

@@ -1,5 +1,5 @@
+import type { DeviceAttributes } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import type { DeviceAttributes } from "../devices/device.ts";
 
 export const TWO_FACTOR_STATUSES = ["pending", "approved", "rejected", "expired", "finished", "failed"] as const;
 export type TwoFactorStatus = (typeof TWO_FACTOR_STATUSES)[number];
