@@ -116,9 +116,13 @@ describe("devices in Postgres", () => {
       ]);
     expect(await looked(accountId)).toEqual([removed[1], [live.id]]);
     expect(await looked(v7())).toEqual([undefined, []]);
-    const again = store.withAccount(accountId, (devices) => devices.insert({ ...live, id: v7() }));
-    expect(await again).toBe(false);
-    await expect(store.withAccount(v7(), (devices) => devices.update(live))).rejects.toThrow();
+    const happened = { occurredAt: clock.now(), requestId: "" };
+    const registered = { type: "device-registered", device: { ...live, id: v7() }, ...happened } as const;
+    const before = await eventsOf(accountId);
+    expect(await store.withAccount(accountId, (devices) => devices.insert(registered))).toBe(false);
+    const updated = { type: "device-updated", device: live, ...happened } as const;
+    await expect(store.withAccount(v7(), (devices) => devices.update(updated))).rejects.toThrow();
+    expect(await eventsOf(accountId)).toEqual(before);
   });
 
   it("lets one of two accounts have a device id", async () => {

@@ -38,16 +38,16 @@ function accountDevices(tx: Prisma.TransactionClient, accountId: string): Accoun
       return row ? toDevice(row) : undefined;
     },
     listLive: async () => (await tx.device.findMany({ where: { accountId, removedAt: null } })).map(toDevice),
-    async insert(device) {
+    async insert(registered) {
       // ON CONFLICT DO NOTHING: an error would end the transaction.
-      const { count } = await tx.device.createMany({ data: [toRow(device)], skipDuplicates: true });
+      const { count } = await tx.device.createMany({ data: [toRow(registered.device)], skipDuplicates: true });
+      if (count === 1) await tx.outbox.create({ data: deviceEventRow(registered) });
       return count === 1;
     },
-    async update({ id, attributes, removedAt }) {
+    async update(changed) {
+      const { id, attributes, removedAt } = changed.device;
       await tx.device.update({ where: { id, accountId }, data: { ...attributes, removedAt } });
-    },
-    async publish(event) {
-      await tx.outbox.create({ data: deviceEventRow(event) });
+      await tx.outbox.create({ data: deviceEventRow(changed) });
     },
   };
 }

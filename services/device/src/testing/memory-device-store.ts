@@ -13,23 +13,19 @@ export function memoryDeviceStore(): MemoryDeviceStore {
   const events: DeviceEvent[] = [];
   const ofAccount = (accountId: string) => [...devices.values()].filter((device) => device.accountId === accountId);
   const live = (accountId: string) => ofAccount(accountId).filter(({ removedAt }) => removedAt === null);
+  const write = (event: DeviceEvent) => devices.set(event.device.id, event.device) && events.push(event);
   return {
     devices,
     events,
-    async insertFirst(event) {
-      if (ofAccount(event.device.accountId).length > 0 || devices.has(event.device.id)) return false;
-      devices.set(event.device.id, event.device);
-      events.push(event);
-      return true;
-    },
+    insertFirst: async (event) =>
+      ofAccount(event.device.accountId).length === 0 && !devices.has(event.device.id) && Boolean(write(event)),
     withAccount: (accountId, work) =>
       work({
         findRemoved: async (key) =>
           ofAccount(accountId).findLast((device) => device.publicKey.publicKey === key && device.removedAt),
         listLive: async () => live(accountId),
-        insert: async (device) => !devices.has(device.id) && Boolean(devices.set(device.id, device)),
-        update: async (device) => void devices.set(device.id, device),
-        publish: async (event) => void events.push(event),
+        insert: async (event) => !devices.has(event.device.id) && Boolean(write(event)),
+        update: async (event) => void write(event),
       }),
     listLive: async (accountId) => live(accountId).sort((a, b) => b.lastUsedAt.getTime() - a.lastUsedAt.getTime()),
     touch: async (accountId: string, publicKey: PublicKey, usedAt: Date) => {

@@ -14,11 +14,10 @@ export interface AccountDevices {
   /** The device last removed with this identity key (canonical hex). */
   findRemoved(publicKey: string): Promise<Device | undefined>;
   listLive(): Promise<Device[]>;
-  /** False where the id is taken, on any account. */
-  insert(device: Device): Promise<boolean>;
-  /** Writes attributes and `removedAt`. */
-  update(device: Device): Promise<void>;
-  publish(event: DeviceEvent): Promise<void>;
+  /** Inserts a device with its event; false, and nothing written, where the id is taken, on any account. */
+  insert(registered: DeviceEvent): Promise<boolean>;
+  /** Writes the device's attributes and `removedAt`, with the event. */
+  update(changed: DeviceEvent): Promise<void>;
 }
 
 export interface DeviceStore {

@@ -57,8 +57,7 @@ export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptio
         return present;
       }
       if (live.length >= maxDevices) throw new AppError("TooManyDevices");
-      if (!(await devices.insert(device))) throw new AppError("DeviceConflict");
-      await devices.publish(registered);
+      if (!(await devices.insert(registered))) throw new AppError("DeviceConflict");
       return device;
     });
   };

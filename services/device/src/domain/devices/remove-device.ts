@@ -58,8 +58,7 @@ export function removeDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       }
 
       const removed: Device = { ...device, removedAt: now };
-      await devices.update(removed);
-      await devices.publish({ type: "device-removed", device: removed, occurredAt: now, requestId: command.requestId });
+      await devices.update({ type: "device-removed", device: removed, occurredAt: now, requestId: command.requestId });
       return removed;
     });
 }

@@ -25,7 +25,6 @@ export function retireDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       if (!device || device.createdAt > revokedAt) return;
       const removedAt = clock.now();
       const removed = { ...device, removedAt };
-      await devices.update(removed);
-      await devices.publish({ type: "device-removed", device: removed, occurredAt: removedAt, requestId });
+      await devices.update({ type: "device-removed", device: removed, occurredAt: removedAt, requestId });
     });
 }

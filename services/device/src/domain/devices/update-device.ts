@@ -42,9 +42,8 @@ export function updateDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       // A repeated call changes nothing and emits no event.
       if (!differs(device, command.changes)) return device;
       const changed: Device = { ...device, attributes: { ...device.attributes, ...command.changes } };
-      await devices.update(changed);
       const { requestId } = command;
-      await devices.publish({ type: "device-updated", device: changed, occurredAt: clock.now(), requestId });
+      await devices.update({ type: "device-updated", device: changed, occurredAt: clock.now(), requestId });
       return changed;
     });
 }
