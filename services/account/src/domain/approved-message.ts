@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { AppError, type Logger } from "@countersign/core";
 import {
   type DecodedMessage,
   decodeMessage,
@@ -9,7 +9,8 @@ import {
   type TransactionPayload,
   type TransactionSignature,
 } from "@countersign/flow";
-import type { KeyAdditionChain, KeyAdditionSigner, OnBehalfOf } from "./key-additions/key-addition.ts";
+import type { KeyAddition, KeyAdditionChain, KeyAdditionSigner, OnBehalfOf } from "./key-additions/key-addition.ts";
+import type { AccountOnChain } from "./ports.ts";
 
 /** A message with an older reference block could expire on its way: it is not signed; reading renews it. */
 const SUBMIT_BEFORE_BLOCKS = 550n;
@@ -54,3 +55,15 @@ export async function coSign(
   const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
   return { ...signed, envelopeSignatures: [paid] };
 }
+
+type Committed = AccountOnChain & Pick<KeyAddition, "transaction" | "transactionId">;
+
+/** Submits committed bytes. A node that does not answer now gets them again when they are reconciled. */
+export const submitCommitted = (
+  chain: Pick<KeyAdditionChain, "submit">,
+  { accountId, chainName, transaction, transactionId }: Committed,
+  { what, logger, signal }: { what: string; logger: Pick<Logger, "warn">; signal: AbortSignal },
+): Promise<void> =>
+  chain.submit(transaction!, signal).catch((err: unknown) => {
+    logger.warn({ err, accountId, chainName, transactionId }, `${what} is not submitted yet; will retry`);
+  });

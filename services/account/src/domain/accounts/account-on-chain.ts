@@ -1,5 +1,6 @@
 import { AppError } from "@countersign/core";
-import { activeKey, keyRoleOf } from "@countersign/flow";
+import { activeKey, FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm, keyRoleOf } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
 import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 import type { AccountAddress, AccountDeployment } from "./account.ts";
@@ -39,6 +40,12 @@ export async function cadenceAddressOf(
   const address = account.addresses.find((each) => each.chainName === chainName && each.chainType === "cadence");
   if (!address) throw new AppError("AccountNotReady");
   return address.address;
+}
+
+/** Requires a key that the chain can carry. Errors: UnsupportedKey. */
+export function requireFlowKey(chainName: string, { algorithm }: PublicKey): void {
+  if (isFlowKeyAlgorithm(algorithm)) return;
+  throw new AppError("UnsupportedKey", { detail: `${chainName} carries keys of ${FLOW_KEY_ALGORITHMS.join(" and ")}` });
 }
 
 /** Returns the active server key. Errors: AccountNotReady where there is none. */

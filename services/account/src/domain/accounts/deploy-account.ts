@@ -1,8 +1,8 @@
 import { AppError, type Clock, unknownChain } from "@countersign/core";
-import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import { samePublicKey } from "@countersign/keys";
 import type { AccountOnChain, AccountStore, QueueDeployment } from "../ports.ts";
 import type { AccountDeployment } from "./account.ts";
+import { requireFlowKey } from "./account-on-chain.ts";
 
 export interface DeployAccount extends QueueDeployment {
   readonly waitMs: number;
@@ -33,11 +33,7 @@ export const deployAccount =
   async (command: DeployAccount, signal: AbortSignal): Promise<AccountDeployment> => {
     const { accountId, chainName, userKey } = command;
     if (!chainNames.has(chainName)) throw unknownChain(chainName, chainNames);
-    if (!isFlowKeyAlgorithm(userKey.algorithm)) {
-      throw new AppError("UnsupportedKey", {
-        detail: `${chainName} carries keys of ${FLOW_KEY_ALGORITHMS.join(" and ")}`,
-      });
-    }
+    requireFlowKey(chainName, userKey);
     let current = await store.queue(command, clock.now());
     if (current && !(current.deployment && samePublicKey(current.deployment.userKey, userKey)))
       throw new AppError("AccountExists");

@@ -1,13 +1,12 @@
-import { AppError, chainNamed } from "@countersign/core";
+import { chainNamed } from "@countersign/core";
 import {
   addUserKeyPayload,
   decodeMessage,
   InvalidMessageError,
-  isFlowKeyAlgorithm,
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
-import { cadenceAddressOf, requireBelowKeyLimit, serverKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, requireBelowKeyLimit, requireFlowKey, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountsOnChains, KeyAdditionTarget } from "./key-addition.ts";
 
 export interface PrepareKeyAdditionOptions extends AccountsOnChains {
@@ -30,9 +29,7 @@ export const prepareKeyAddition =
   ({ accounts, chains, maxUserKeys }: PrepareKeyAdditionOptions) =>
   async (target: KeyAdditionTarget, current: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
     const chain = chainNamed(chains, target.chainName);
-    if (!isFlowKeyAlgorithm(target.userKey.algorithm)) {
-      throw new AppError("UnsupportedKey", { detail: "Flow carries ES256 and ES256K keys" });
-    }
+    requireFlowKey(target.chainName, target.userKey);
     const account = await cadenceAddressOf(accounts, target.accountId, target.chainName);
     const [keys, latest] = await Promise.all([chain.accountKeys(account, signal), chain.latestBlock(signal)]);
     const { index: keyId, sequenceNumber } = serverKeyOf(keys);

@@ -9,7 +9,7 @@ import {
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
 import { cadenceAddressOf, requireBelowKeyLimit } from "../accounts/account-on-chain.ts";
-import { coSign, decodePayload, recentHeight } from "../approved-message.ts";
+import { coSign, decodePayload, recentHeight, submitCommitted } from "../approved-message.ts";
 import type {
   AccountsOnChains,
   KeyAddition,
@@ -92,15 +92,7 @@ export const submitKeyAddition =
       clock.now(),
     );
     const ours = notAbandoned(committed, command);
-    // The bytes are safe: a node that does not answer now gets them again when the attempt is reconciled.
-    await chain
-      .submit(ours.transaction!, signal)
-      .catch((err: unknown) =>
-        logger.warn(
-          { err, accountId, chainName, transactionId: ours.transactionId },
-          "the addition of a key is not submitted yet; will retry",
-        ),
-      );
+    await submitCommitted(chain, ours, { what: "the addition of a key", logger, signal });
     return ours;
   };
 

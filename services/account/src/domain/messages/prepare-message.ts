@@ -9,7 +9,6 @@ import {
   heavyKeys,
   hybridCustodyArguments,
   hybridCustodyScript,
-  isFlowKeyAlgorithm,
   keyChangeArguments,
   keyTemplateScript,
   MAX_COMPUTATION,
@@ -19,7 +18,7 @@ import {
   payloadMessage,
   type WantedKeyChange,
 } from "@countersign/flow";
-import { cadenceAddressOf, serverKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, requireFlowKey, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountOnChain, AccountStore } from "../ports.ts";
 
@@ -88,7 +87,7 @@ function transactionOf(
         values: hybridCustodyArguments(change, hybridCustody),
       };
     default:
-      requirePossible(change, keys);
+      requirePossible(change, keys, chainName);
       return {
         script: keyTemplateScript(change.template),
         values: keyChangeArguments(completeKeyChange(change, heavyKeys(keys))),
@@ -103,6 +102,7 @@ function transactionOf(
 function requirePossible(
   change: Exclude<WantedKeyChange, { template: "add-user-key" }>,
   keys: readonly AccountKey[],
+  chainName: string,
 ): void {
   const { recoveryKey } = heavyKeys(keys);
   if (change.template === "revoke-user-key") {
@@ -116,9 +116,7 @@ function requirePossible(
     throw new AppError("KeyNotFound", { detail: "The account has no recovery key on this chain" });
   }
   if (!("newKey" in change)) return;
-  if (!isFlowKeyAlgorithm(change.newKey.algorithm)) {
-    throw new AppError("UnsupportedKey", { detail: "Flow carries ES256 and ES256K keys" });
-  }
+  requireFlowKey(chainName, change.newKey);
   // An equal x is the key itself or its negation, which has the same holder.
   const x = change.newKey.publicKey.slice(0, 64);
   if (keys.some(({ revoked, publicKey }) => !revoked && publicKey.startsWith(x))) {

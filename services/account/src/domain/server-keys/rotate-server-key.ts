@@ -3,7 +3,7 @@ import { activeKey, type DecodedMessage, payloadMessage, readKeyChange, transact
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
 import { cadenceAddressOf, serverKeyOf } from "../accounts/account-on-chain.ts";
-import { coSign, decodePayload, recentHeight } from "../approved-message.ts";
+import { coSign, decodePayload, recentHeight, submitCommitted } from "../approved-message.ts";
 import type { OnBehalfOf } from "../key-additions/key-addition.ts";
 import type { ApproverSignature } from "../key-additions/submit-key-addition.ts";
 import {
@@ -98,15 +98,7 @@ const rotateOnce =
       },
       clock.now(),
     );
-    // The bytes are safe: a node that does not answer now gets them again when the rotation is reconciled.
-    await chain
-      .submit(ours.transaction, signal)
-      .catch((err: unknown) =>
-        logger.warn(
-          { err, accountId, chainName, transactionId: ours.transactionId },
-          "a rotation is not submitted yet; will retry",
-        ),
-      );
+    await submitCommitted(chain, ours, { what: "a rotation", logger, signal });
     return ours;
   };
 

@@ -1,7 +1,7 @@
 import type { FlowTransaction, TransactionPayload } from "@countersign/flow";
 import { encodeCadence, keyChangeArguments, keyTemplateScript, MAX_COMPUTATION } from "@countersign/flow";
-import type { KeyAdditionChain, KeyAdditionSigner } from "../key-additions/key-addition.ts";
-import type { AccountOnChain, AccountStore } from "../ports.ts";
+import type { AccountsOnChains, KeyAdditionSigner } from "../key-additions/key-addition.ts";
+import type { AccountOnChain } from "../ports.ts";
 
 /**
  * submitted: bytes are committed and may be on the chain; failed: they can never execute, another attempt
@@ -80,9 +80,7 @@ export interface RotationSigner extends KeyAdditionSigner {
   rotateBinding(rotation: AccountOnChain & { version: number }, index: number, replaces?: number): Promise<void>;
 }
 
-export interface RotationOptions {
-  readonly accounts: Pick<AccountStore, "find">;
-  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+export interface RotationOptions extends AccountsOnChains {
   readonly rotations: ServerKeyRotationStore;
   readonly signer: RotationSigner;
 }
