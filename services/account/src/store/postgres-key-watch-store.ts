@@ -4,7 +4,7 @@ import { type Postgres, queriesIn } from "@countersign/postgres";
 import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/chain-watch/watch-keys.ts";
 import type { Leases } from "../domain/ports.ts";
-import type { Prisma, PrismaClient } from "./generated/client.ts";
+import type { ChainAlert, Prisma, PrismaClient } from "./generated/client.ts";
 import { heightsIn } from "./lease-height.ts";
 
 /** Raises each alert once, also where it is found again; its id is also its event's. */
@@ -15,11 +15,12 @@ async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: re
     return { id, accountId, chainName, transactionId, eventIndex, eventType, height, kind, freezes, raisedAt: now };
   });
   const data = await tx.chainAlert.createManyAndReturn({ data: rows, skipDuplicates: true });
-  const events = data.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) =>
-    eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
-  );
-  await tx.outbox.createMany({ data: events });
+  await tx.outbox.createMany({ data: data.map(alertEvent) });
 }
+
+/** Returns the outbox row of an alert. */
+export const alertEvent = ({ id, accountId, raisedAt: occurredAt, ...chainAlert }: ChainAlert) =>
+  eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert });
 
 /** Keeps the heights up to which chains were read, in Postgres. */
 export function postgresKeyWatchStore(prisma: PrismaClient, postgres: Postgres): KeyWatchStore & Leases {

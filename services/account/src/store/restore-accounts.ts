@@ -1,8 +1,8 @@
-import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { Found } from "@countersign/runtime";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { addressesOf, deployedEvent } from "./postgres-creation-store.ts";
+import { alertEvent } from "./postgres-key-watch-store.ts";
 
 type Tx = Prisma.TransactionClient;
 
@@ -82,12 +82,7 @@ export async function emitAlertsAgain(prisma: PrismaClient, since: Date): Promis
     const where = { raisedAt: { gte: since }, id: { gt: last } };
     const alerts = await prisma.chainAlert.findMany({ where, orderBy: { id: "asc" }, take: 1_000 });
     if (alerts.length === 0) return emitted;
-    await prisma.outbox.createMany({
-      data: alerts.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) =>
-        eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
-      ),
-      skipDuplicates: true,
-    });
+    await prisma.outbox.createMany({ data: alerts.map(alertEvent), skipDuplicates: true });
     emitted += alerts.length;
     last = alerts.at(-1)!.id;
   }
