@@ -1,6 +1,6 @@
 import { invalidField } from "@countersign/core";
 import { type Action, type AdminService, TermKind } from "@countersign/proto/admin/v1/admin.ts";
-import { type Handlers, parseRequest, uuidField } from "@countersign/rpc";
+import { type CallContext, type Handlers, parseRequest, uuidField } from "@countersign/rpc";
 import { z } from "zod";
 import type { AccountReadings, Term } from "./account-readings.ts";
 import type { ActionLog, ActionRow } from "./action-log.ts";
@@ -39,7 +39,7 @@ function termOf(kind: TermKind, term: string): Term {
 /** Personal terms are not recorded: the accounts that they found are. */
 const shownTerm = (term: Term): string => (term.kind === "email" || term.kind === "identity" ? "" : term.text);
 
-export const actionToProto = ({ accountId, arguments: given, requestId, ...row }: ActionRow): Action => ({
+const actionToProto = ({ accountId, arguments: given, requestId, ...row }: ActionRow): Action => ({
   ...row,
   accountId: accountId ?? "",
   argumentsJson: JSON.stringify(given),
@@ -52,6 +52,14 @@ const page = z.object({
   beforeId: accountField,
   limit: z.number().int().min(0).max(MAX_ACTIONS, `is more than ${MAX_ACTIONS}`),
 });
+
+/** Handles a service's part of `requests list`. */
+export const requestsHandler =
+  (actions: ActionLog) => async (request: { readonly reason: string }, call: CallContext) => {
+    const command = "requests list";
+    await actions.read(administrator(call, command, request), { command });
+    return { requests: (await actions.openRequests()).map(actionToProto) };
+  };
 
 /** Handles admin.v1.Admin. Each read is recorded before it is answered. */
 export function adminHandlers(options: {

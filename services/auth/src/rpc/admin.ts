@@ -1,17 +1,14 @@
-import { type ActionLog, accountField, actionToProto, administrator, type NewAction } from "@countersign/admin-actions";
-import type { Administrator, Clock } from "@countersign/core";
+import { type ActionLog, accountField, administrator, requestsHandler } from "@countersign/admin-actions";
+import type { AdminCommand, Administrator } from "@countersign/core";
 import type { AdminService, Outcome } from "@countersign/proto/auth/v1/admin.ts";
 import { type CallContext, type Handlers, parseRequest, uuidField } from "@countersign/rpc";
 import { z } from "zod";
-import { type Asked, askForTwo, decideRequest } from "../domain/admin/decide-request.ts";
+import { type Asked, askForTwo, decideRequest, type TwoPersonOptions } from "../domain/admin/decide-request.ts";
 import { type CancelOptions, cancelSignUp, type ResumeOptions, resumeSignUp } from "../domain/admin/end-sign-up.ts";
-import type { AdminStore, Effect } from "../domain/admin/ports.ts";
+import type { Effect } from "../domain/admin/ports.ts";
 
-export interface AdminOptions extends ResumeOptions, CancelOptions {
-  readonly admin: AdminStore;
+export interface AdminOptions extends ResumeOptions, CancelOptions, TwoPersonOptions {
   readonly actions: ActionLog;
-  readonly clock: Clock;
-  readonly twoPersons: boolean;
 }
 
 const account = z.object({ accountId: uuidField });
@@ -45,7 +42,7 @@ export function authAdminHandlers(options: AdminOptions): Handlers<AdminService>
     const given = parseRequest(shape, request);
     const { accountId = "", ...rest } = given;
     return outcome(
-      await actions.act(by, { command, accountId, arguments: rest as NewAction["arguments"] & object }, () =>
+      await actions.act(by, { command, accountId, arguments: rest as AdminCommand["arguments"] & object }, () =>
         work(by, given),
       ),
     );
@@ -85,11 +82,7 @@ export function authAdminHandlers(options: AdminOptions): Handlers<AdminService>
         ask(by, { command: "person erase", accountId }),
       ),
 
-    async listRequests(request, call) {
-      const by = administrator(call, "requests list", request);
-      await actions.read(by, { command: "requests list" });
-      return { requests: (await actions.openRequests()).map(actionToProto) };
-    },
+    listRequests: requestsHandler(actions),
 
     decideRequest: (request, call) => {
       const command = request.approve ? "requests approve" : "requests reject";

@@ -1,4 +1,4 @@
-import { type ActionLog, actionToProto, administrator } from "@countersign/admin-actions";
+import { type ActionLog, administrator, requestsHandler } from "@countersign/admin-actions";
 import { type AdminCommand, type Administrator, sleepUntil } from "@countersign/core";
 import type { AdminService, AuditResult } from "@countersign/proto/signer/v1/admin.ts";
 import { type Handlers, parseRequest, uuidField } from "@countersign/rpc";
@@ -110,11 +110,7 @@ export function signerAdminHandlers(options: AdminOptions): Handlers<AdminServic
         yield { requestId: "", ...soFar };
     },
 
-    async listRequests(request, call) {
-      const by = administrator(call, "requests list", request);
-      await actions.read(by, { command: "requests list" });
-      return { requests: (await actions.openRequests()).map(actionToProto) };
-    },
+    listRequests: requestsHandler(actions),
 
     async *decideRequest(request, call) {
       const command = request.approve ? "requests approve" : "requests reject";

@@ -13,7 +13,7 @@ export interface Asked extends Effect {
   readonly outcome: "done" | "requested";
 }
 
-interface TwoPersonOptions {
+export interface TwoPersonOptions {
   readonly admin: AdminStore;
   readonly actions: Pick<AdminRecord, "request" | "findRequest" | "reject">;
   readonly clock: Clock;
