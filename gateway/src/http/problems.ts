@@ -58,16 +58,10 @@ function bearerChallenge({ error, title }: Problem, takesToken: boolean): string
  * request's line.
  */
 export const handleProblems: ErrorRequestHandler = (error: unknown, _request, response, next) => {
-  const known = toAppError(error);
+  // Of the router, for a broken %-sequence.
+  const isBrokenPath = (error as { status?: unknown } | null | undefined)?.status === 400;
+  const known = error instanceof AppError ? error : new AppError(isBrokenPath ? "InvalidRequest" : "Internal");
   if (known !== error && known.reason === "Internal") response.locals.failure = error;
   if (response.headersSent) return next(error);
   sendProblem(response, known);
 };
-
-function toAppError(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  // The router's error for a broken %-sequence.
-  const { status } = (typeof error === "object" && error !== null ? error : {}) as { status?: number };
-  if (status === 400) return new AppError("InvalidRequest");
-  return new AppError("Internal");
-}
