@@ -69,10 +69,7 @@ export function loadConfig(env: Env, files = readOnce) {
     allowedOrigins: settings.GATEWAY_ALLOWED_ORIGINS,
     trustedProxies: settings.GATEWAY_TRUSTED_PROXIES,
     errorPage: settings.GATEWAY_ERROR_PAGE_URL,
-    chainNodes:
-      settings.GATEWAY_CHAIN_NODES_FILE === undefined
-        ? undefined
-        : watchChainNodes(files, settings.GATEWAY_CHAIN_NODES_FILE),
+    chainNodes: watchChainNodes(files, settings.GATEWAY_CHAIN_NODES_FILE),
     chainRequestsPerMinute: settings.GATEWAY_CHAIN_REQUESTS_PER_MINUTE,
     eventsHeartbeatMs: settings.GATEWAY_EVENTS_HEARTBEAT_MS,
     coalesceCalls: settings.CS_COALESCE_CALLS === "true",

@@ -16,8 +16,8 @@ const file = z.record(z.string().regex(/^[\w.-]{1,64}$/), node);
 export type ChainNodes = ReadonlyMap<string, ChainNode>;
 
 /**
- * Reads the file that GATEWAY_CHAIN_NODES_FILE names, and again when it changes: nodes by chain name. Errors:
- * ConfigError.
+ * Reads the file that GATEWAY_CHAIN_NODES_FILE names, if it does, and again when it changes: nodes by chain
+ * name. Errors: ConfigError.
  */
-export const watchChainNodes = (files: Pick<Files, "watch">, path: string): WatchedFile<ChainNodes> =>
-  files.watch("chain-nodes", (read) => new Map(Object.entries(readJsonFile(path, file, read))));
+export const watchChainNodes = (files: Pick<Files, "watch">, path = ""): WatchedFile<ChainNodes> | undefined =>
+  path ? files.watch("chain-nodes", (read) => new Map(Object.entries(readJsonFile(path, file, read)))) : undefined;
