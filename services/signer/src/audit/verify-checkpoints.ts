@@ -94,16 +94,10 @@ const CHECKPOINTS_PER_STEP = 100;
 const SEQUENCE = /^\["[a-z0-9-]+",(\d{1,15}),/;
 
 /**
- * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first, or from
- * where the range begins: none missing, none contradicting, each continuing the one before, the last signed
- * by the audit key, which signs for all before it. A checkpoint that only a later place has fills the row and
- * is reported as removed from the first place. Others have turns between: a process that signs verifies too.
+ * Reads the checkpoints of all places into one row, by their numbers. One that only a later place has fills
+ * the row and is reported as removed from the first place.
  */
-export async function verifyCheckpoints(
-  places: readonly CheckpointPlace[],
-  keys: AuditPublicKeys,
-  { begins, until = Number.POSITIVE_INFINITY, closedBefore = [] }: CheckpointRange,
-): Promise<KnownCheckpoints> {
+async function readRow(places: readonly CheckpointPlace[], { begins, until = Infinity }: CheckpointRange) {
   const from = begins?.sequence ?? 0;
   const problems: string[] = [];
   const missing: string[] = [];
@@ -139,81 +133,120 @@ export async function verifyCheckpoints(
         `${first?.name} hides ${from === to ? `checkpoint ${from}` : `checkpoints ${from} to ${to}`}, which ${name} has`,
       );
   }
+  return { row, problems: [...problems, ...missing], hidden: missing };
+}
 
-  problems.push(...missing);
-  const heads = new Map<string, CoveredHead[]>();
-  if (begins)
-    for (const { tree, ...head } of begins.heads)
-      heads.set(head.chainId, [
-        { ...head, root: treeRoot(tree).toString("hex"), sequence: from, time: begins.time, previousTime: undefined },
-      ]);
-  const closed = new Set(closedBefore);
-  const restored = new Map<string, RestoredEnd & { statement: StatedRestore }>();
-  let previous = { hash: begins?.hash ?? FIRST_PREVIOUS_HASH, known: true };
-  let last: { signed: SignedCheckpoint; checkpoint: Checkpoint } | undefined;
-  let expected = from + 1;
-  for (const [sequence, each] of [...row].toSorted(([a], [b]) => a - b)) {
+/** The chains under the checkpoints so far. */
+interface Chains {
+  readonly heads: Map<string, CoveredHead[]>;
+  readonly closed: Set<string>;
+  readonly restored: Map<string, RestoredEnd & { statement: StatedRestore }>;
+}
+
+/** A checkpoint in the row: whether the one before is there, and where its problems are reported. */
+interface Placed {
+  readonly checkpoint: Checkpoint;
+  readonly follows: boolean;
+  readonly previousTime: Date | undefined;
+  report(problem: string): void;
+}
+
+const headsOf = (begins: LogEnd | undefined): Chains["heads"] =>
+  new Map(
+    begins?.heads.map(({ tree, ...head }) => {
+      const { sequence, time } = begins;
+      return [
+        head.chainId,
+        [{ ...head, root: treeRoot(tree).toString("hex"), sequence, time, previousTime: undefined }],
+      ];
+    }),
+  );
+
+function growChains({ heads, closed }: Chains, { checkpoint, previousTime, report }: Placed): void {
+  const { sequence, time } = checkpoint;
+  for (const each of checkpoint.heads) {
+    const head = { ...each, sequence, time, previousTime };
+    const known = heads.get(head.chainId);
+    if (closed.has(head.chainId)) report(`continues chain ${head.chainId}, which was closed before`);
+    if (!known) heads.set(head.chainId, [head]);
+    else if (known.at(-1)!.size < head.size) known.push(head);
+    else report(`takes chain ${head.chainId} back`);
+  }
+}
+
+function closeChains({ heads, closed }: Chains, { checkpoint, follows, report }: Placed): void {
+  for (const { chainId, size, hash } of checkpoint.closed ?? []) {
+    const end = heads.get(chainId)?.at(-1);
+    // Its last head may have been in a checkpoint that is missing.
+    if (follows && (closed.has(chainId) || end?.size !== size || end.hash !== hash))
+      report(`closes chain ${chainId} at another place than its last one`);
+    closed.add(chainId);
+  }
+}
+
+function restoreChains({ heads, closed, restored }: Chains, { checkpoint, follows, report }: Placed): void {
+  if (!checkpoint.restore) return;
+  const { ends, ...stated } = checkpoint.restore;
+  const { sequence, time } = checkpoint;
+  for (const end of ends) {
+    const { chainId, size, hash, kept } = end;
+    const covered = heads.get(chainId)?.at(-1);
+    const before = restored.get(chainId);
+    if (follows && ((covered?.size ?? 0) !== size || (covered && covered.hash !== hash)))
+      report(`states a loss of chain ${chainId} at another place than its last one`);
+    // A chain that lost records before does not get any back.
+    if (before && before.kept < kept) report(`states that chain ${chainId} has records that were lost before`);
+    if (kept < keptAtLeast(heads.get(chainId), stated.databaseSequence, before))
+      report(`states a loss of chain ${chainId} that no restore can cause`);
+    restored.set(chainId, { ...end, statement: { ...stated, sequence, time } });
+    closed.add(chainId);
+  }
+}
+
+/**
+ * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first, or from
+ * where the range begins: none missing, none contradicting, each continuing the one before, the last signed
+ * by the audit key, which signs for all before it. Others have turns between: a process that signs verifies
+ * too.
+ */
+export async function verifyCheckpoints(
+  places: readonly CheckpointPlace[],
+  keys: AuditPublicKeys,
+  range: CheckpointRange,
+): Promise<KnownCheckpoints> {
+  const { row, problems, hidden } = await readRow(places, range);
+  const { begins, closedBefore = [] } = range;
+  const chains: Chains = { heads: headsOf(begins), closed: new Set(closedBefore), restored: new Map() };
+  let last: Checkpoint | undefined;
+  let lastHash = begins?.hash ?? FIRST_PREVIOUS_HASH;
+  let expected = (begins?.sequence ?? 0) + 1;
+  for (const [sequence, { signed, checkpoint }] of [...row].toSorted(([a], [b]) => a - b)) {
     if (sequence % CHECKPOINTS_PER_STEP === 0) await new Promise(setImmediate);
+    const report = (problem: string) => void problems.push(`checkpoint ${sequence} ${problem}`);
+    const follows = sequence === expected;
     // Not counted up one by one: a forged number may be any.
-    if (sequence > expected) {
-      const one = sequence === expected + 1;
-      problems.push(`checkpoint${one ? ` ${expected} is` : `s ${expected} to ${sequence - 1} are`} missing`);
-      previous = { hash: "", known: false };
-    }
-    expected = sequence + 1;
-    const { signed, checkpoint } = each;
-    if (previous.known && checkpoint.previousHash !== previous.hash)
-      problems.push(`checkpoint ${sequence} does not continue the one before`);
+    if (sequence === expected + 1) problems.push(`checkpoint ${expected} is missing`);
+    else if (!follows) problems.push(`checkpoints ${expected} to ${sequence - 1} are missing`);
+    if (follows && checkpoint.previousHash !== lastHash) report("does not continue the one before");
+    const hash = checkpointHash(signed.text);
     // Where the row is broken, no later signature includes this one.
-    const next = row.get(sequence + 1);
-    const included = next?.checkpoint.previousHash === checkpointHash(signed.text);
-    if (!included && !verifyAuditSignature(signed, checkpoint.keyVersion, keys))
-      problems.push(`checkpoint ${sequence} is not signed by the audit key`);
-    const { time } = checkpoint;
-    const previousTime = previous.known ? (last?.checkpoint.time ?? begins?.time) : undefined;
-    if (previousTime && time.getTime() < previousTime.getTime() - RECORD_TIME_TOLERANCE_MS)
-      problems.push(`checkpoint ${sequence} has an earlier time than the one before`);
-    for (const each of checkpoint.heads) {
-      const head = { ...each, sequence, time, previousTime };
-      const known = heads.get(head.chainId);
-      if (closed.has(head.chainId))
-        problems.push(`checkpoint ${sequence} continues chain ${head.chainId}, which was closed before`);
-      if (!known) heads.set(head.chainId, [head]);
-      else if (known.at(-1)!.size < head.size) known.push(head);
-      else problems.push(`checkpoint ${sequence} takes chain ${head.chainId} back`);
-    }
-    for (const { chainId, size, hash } of checkpoint.closed ?? []) {
-      const end = heads.get(chainId)?.at(-1);
-      // Its last head may have been in a checkpoint that is missing.
-      if (previous.known && (closed.has(chainId) || end?.size !== size || end.hash !== hash))
-        problems.push(`checkpoint ${sequence} closes chain ${chainId} at another place than its last one`);
-      closed.add(chainId);
-    }
-    const { restore } = checkpoint;
-    for (const end of restore?.ends ?? []) {
-      const covered = heads.get(end.chainId)?.at(-1);
-      const size = covered?.size ?? 0;
-      if (previous.known && (size !== end.size || (covered && covered.hash !== end.hash)))
-        problems.push(
-          `checkpoint ${sequence} states a loss of chain ${end.chainId} at another place than its last one`,
-        );
-      // A chain that lost records before does not get any back.
-      if ((restored.get(end.chainId)?.kept ?? end.kept) < end.kept)
-        problems.push(`checkpoint ${sequence} states that chain ${end.chainId} has records that were lost before`);
-      const { by, reason, databaseSequence } = restore!;
-      if (end.kept < keptAtLeast(heads.get(end.chainId), databaseSequence, restored.get(end.chainId)))
-        problems.push(`checkpoint ${sequence} states a loss of chain ${end.chainId} that no restore can cause`);
-      restored.set(end.chainId, { ...end, statement: { by, reason, databaseSequence, sequence, time } });
-      closed.add(end.chainId);
-    }
-    previous = { hash: checkpointHash(signed.text), known: true };
-    last = each;
+    const isIncluded = row.get(sequence + 1)?.checkpoint.previousHash === hash;
+    if (!isIncluded && !verifyAuditSignature(signed, checkpoint.keyVersion, keys))
+      report("is not signed by the audit key");
+    const previousTime = follows ? (last ?? begins)?.time : undefined;
+    if (previousTime && checkpoint.time.getTime() < previousTime.getTime() - RECORD_TIME_TOLERANCE_MS)
+      report("has an earlier time than the one before");
+    const placed = { checkpoint, follows, previousTime, report };
+    growChains(chains, placed);
+    closeChains(chains, placed);
+    restoreChains(chains, placed);
+    [last, lastHash, expected] = [checkpoint, hash, sequence + 1];
   }
   if (last) {
-    const ends = [...heads.values()].map((each) => each.at(-1)!).filter(({ chainId }) => !closed.has(chainId));
-    if (ends.length !== last.checkpoint.chainCount || allHeadsHash(ends) !== last.checkpoint.headsHash)
-      problems.push(`checkpoint ${last.checkpoint.sequence} signs for other heads than those before it name`);
+    const ends = [...chains.heads.values()].map((each) => each.at(-1)!);
+    const open = ends.filter(({ chainId }) => !chains.closed.has(chainId));
+    if (open.length !== last.chainCount || allHeadsHash(open) !== last.headsHash)
+      problems.push(`checkpoint ${last.sequence} signs for other heads than those before it name`);
   }
-  const known = { count: row.size, last: last?.checkpoint, lastHash: previous.hash };
-  return { problems, hidden: missing, ...known, heads, closed, restored };
+  return { problems, hidden, count: row.size, last, lastHash, ...chains };
 }
