@@ -3,7 +3,7 @@ import type { ServiceName } from "@countersign/build/paths.ts";
 import { withClient } from "@countersign/migrations/execute-sql.ts";
 import { migrate, migrationSteps } from "@countersign/migrations/migrate.ts";
 import type pg from "pg";
-import { inject } from "vitest";
+import { afterAll, inject } from "vitest";
 
 export interface TestDatabase {
   /** Connection string of a database of its own, with the service's migrations applied; it may be pooled. */
@@ -81,4 +81,24 @@ export async function createTestDatabase(service: ServiceName): Promise<TestData
     url: databaseUrl(inject("pooledUrl"), name),
     drop: () => dropDatabase(adminUrl, name),
   };
+}
+
+/** Opens a database that the importing file of tests has for itself, for statements and for Prisma. */
+export async function openTestDatabase<
+  Postgres extends { readonly adapter: unknown; close(): Promise<void> },
+  Client extends { $disconnect(): Promise<void> },
+>(
+  service: ServiceName,
+  open: (url: string) => Postgres,
+  PrismaClient: new (options: { adapter: Postgres["adapter"] }) => Client,
+) {
+  const database = await createTestDatabase(service);
+  const postgres = open(database.url);
+  const prisma = new PrismaClient({ adapter: postgres.adapter });
+  afterAll(async () => {
+    await prisma.$disconnect();
+    await postgres.close();
+    await database.drop();
+  });
+  return { database, postgres, prisma };
 }

@@ -1,10 +1,9 @@
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair } from "@countersign/keys/node";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
+import { openTestDatabase } from "@countersign/local-stack/testing/postgres.ts";
+import { openPostgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { afterAll, beforeAll } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
 import { beginSession, type Session } from "../domain/sessions/session.ts";
 import { PrismaClient } from "../store/generated/client.ts";
@@ -12,20 +11,9 @@ import { PrismaClient } from "../store/generated/client.ts";
 export const clock = new FixedClock("2026-11-20T10:00:00Z");
 export const now = clock.now();
 export const app = { appId: "demo", appName: "Demo" };
-export let database: TestDatabase;
-export let postgres: Postgres;
-export let prisma: PrismaClient;
 
-beforeAll(async () => {
-  database = await createTestDatabase("auth");
-  postgres = openPostgres(database.url, { connections: 10 });
-  prisma = new PrismaClient({ adapter: postgres.adapter });
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await postgres.close();
-  await database.drop();
-});
+const open = (url: string) => openPostgres(url, { connections: 10 });
+export const { database, postgres, prisma } = await openTestDatabase("auth", open, PrismaClient);
 
 export const times = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i));
