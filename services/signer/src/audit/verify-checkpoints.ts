@@ -151,16 +151,11 @@ interface Placed {
   report(problem: string): void;
 }
 
-const headsOf = (begins: LogEnd | undefined): Chains["heads"] =>
-  new Map(
-    begins?.heads.map(({ tree, ...head }) => {
-      const { sequence, time } = begins;
-      return [
-        head.chainId,
-        [{ ...head, root: treeRoot(tree).toString("hex"), sequence, time, previousTime: undefined }],
-      ];
-    }),
-  );
+const headsOf = ({ heads, sequence, time }: LogEnd): [string, CoveredHead[]][] =>
+  heads.map(({ tree, ...head }) => [
+    head.chainId,
+    [{ ...head, root: treeRoot(tree).toString("hex"), sequence, time, previousTime: undefined }],
+  ]);
 
 function growChains({ heads, closed }: Chains, { checkpoint, previousTime, report }: Placed): void {
   const { sequence, time } = checkpoint;
@@ -216,7 +211,8 @@ export async function verifyCheckpoints(
 ): Promise<KnownCheckpoints> {
   const { row, problems, hidden } = await readRow(places, range);
   const { begins, closedBefore = [] } = range;
-  const chains: Chains = { heads: headsOf(begins), closed: new Set(closedBefore), restored: new Map() };
+  const heads = new Map(begins && headsOf(begins));
+  const chains: Chains = { heads, closed: new Set(closedBefore), restored: new Map() };
   let last: Checkpoint | undefined;
   let lastHash = begins?.hash ?? FIRST_PREVIOUS_HASH;
   let expected = (begins?.sequence ?? 0) + 1;
@@ -243,7 +239,7 @@ export async function verifyCheckpoints(
     [last, lastHash, expected] = [checkpoint, hash, sequence + 1];
   }
   if (last) {
-    const ends = [...chains.heads.values()].map((each) => each.at(-1)!);
+    const ends = [...heads.values()].map((each) => each.at(-1)!);
     const open = ends.filter(({ chainId }) => !chains.closed.has(chainId));
     if (open.length !== last.chainCount || allHeadsHash(open) !== last.headsHash)
       problems.push(`checkpoint ${last.sequence} signs for other heads than those before it name`);
