@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { hexBytes } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
-import { toSignature } from "./mapping/signature.ts";
+import { toSignatureResponse } from "./mapping/signature.ts";
 import { DEADLINES, once, repeatable } from "./rpc.ts";
 
 /** The errors of every signature of the account's server key. */
@@ -85,10 +85,8 @@ export const signRoutes = ({ signing: signer, information }: Services): Untagged
     description:
       "`message` is the domain tag and the RLP of the payload. The signer decodes it, and refuses " +
       "anything that could harm the account; `reason` names the rule.",
-    handler: async ({ body }, call) => {
-      const { signature } = await signer.signTransaction(body, once(call, DEADLINES.signer));
-      return { signature: toSignature(signature) };
-    },
+    handler: async ({ body }, call) =>
+      toSignatureResponse(await signer.signTransaction(body, once(call, DEADLINES.signer))),
   }),
   route({
     ...signing,
@@ -98,9 +96,7 @@ export const signRoutes = ({ signing: signer, information }: Services): Untagged
     description:
       "`message` is the domain tag and the RLP of the envelope, over the signatures of the payload. " +
       "The paymaster pays within its budget.",
-    handler: async ({ body }, call) => {
-      const { signature } = await signer.signPaymaster(body, once(call, DEADLINES.signer));
-      return { signature: toSignature(signature) };
-    },
+    handler: async ({ body }, call) =>
+      toSignatureResponse(await signer.signPaymaster(body, once(call, DEADLINES.signer))),
   }),
 ];

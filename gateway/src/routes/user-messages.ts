@@ -3,7 +3,7 @@ import { requiredText } from "@countersign/http-api/requests.ts";
 import type { Services } from "../clients.ts";
 import { cadenceAddress, extensionData, hexBytes } from "../http/fields.ts";
 import { route, type UntaggedRoute } from "../http/route.ts";
-import { toSignature } from "./mapping/signature.ts";
+import { toSignatureResponse } from "./mapping/signature.ts";
 import { DEADLINES, once } from "./rpc.ts";
 import { chainOfAccount, SIGNING_ERRORS, SignatureResponse } from "./sign.ts";
 
@@ -58,8 +58,7 @@ export const userMessageRoutes = ({ userMessages }: Services): UntaggedRoute[] =
     request: { body: userMessageBody },
     handler: async ({ body: { message, ...userSignature } }, call) => {
       const request = { message, userSignature };
-      const { signature } = await userMessages.signUserMessage(request, once(call, DEADLINES.signer));
-      return { signature: toSignature(signature) };
+      return toSignatureResponse(await userMessages.signUserMessage(request, once(call, DEADLINES.signer)));
     },
   }),
   route({
@@ -73,8 +72,7 @@ export const userMessageRoutes = ({ userMessages }: Services): UntaggedRoute[] =
     request: { body: accountProofBody },
     handler: async ({ body: { appIdentifier, nonce, ...userSignature } }, call) => {
       const request = { appIdentifier, nonce, userSignature };
-      const { signature } = await userMessages.signAccountProof(request, once(call, DEADLINES.signer));
-      return { signature: toSignature(signature) };
+      return toSignatureResponse(await userMessages.signAccountProof(request, once(call, DEADLINES.signer)));
     },
   }),
 ];
