@@ -17,19 +17,22 @@ export interface ChainSigner {
   readonly hash: SignatureHash;
 }
 
+const signatureOf = ({ address, keyId, privateKey, hash }: ChainSigner, message: Uint8Array) => ({
+  address,
+  keyId,
+  signature: bytesToHex(signMessage(privateKey, message, hash)),
+});
+
 /**
  * Returns the transaction with one more signature over its payload.
  * @example
  * const { privateKey } = generateKeyPair();
  * const signed = withPayloadSignature(transaction, { address, keyId: 1, privateKey, hash: "sha256" });
  */
-export function withPayloadSignature(tx: FlowTransaction, signer: ChainSigner): FlowTransaction {
-  const signature = bytesToHex(signMessage(signer.privateKey, payloadMessage(tx), signer.hash));
-  return {
-    ...tx,
-    payloadSignatures: [...tx.payloadSignatures, { address: signer.address, keyId: signer.keyId, signature }],
-  };
-}
+export const withPayloadSignature = (tx: FlowTransaction, signer: ChainSigner): FlowTransaction => ({
+  ...tx,
+  payloadSignatures: [...tx.payloadSignatures, signatureOf(signer, payloadMessage(tx))],
+});
 
 /**
  * Returns the transaction with one more signature over its envelope.
@@ -37,10 +40,7 @@ export function withPayloadSignature(tx: FlowTransaction, signer: ChainSigner): 
  * const { privateKey } = generateKeyPair();
  * const paid = withEnvelopeSignature(transaction, { address, keyId: 0, privateKey, hash: "sha3-256" });
  */
-export function withEnvelopeSignature(tx: FlowTransaction, signer: ChainSigner): FlowTransaction {
-  const signature = bytesToHex(signMessage(signer.privateKey, envelopeMessage(tx), signer.hash));
-  return {
-    ...tx,
-    envelopeSignatures: [...tx.envelopeSignatures, { address: signer.address, keyId: signer.keyId, signature }],
-  };
-}
+export const withEnvelopeSignature = (tx: FlowTransaction, signer: ChainSigner): FlowTransaction => ({
+  ...tx,
+  envelopeSignatures: [...tx.envelopeSignatures, signatureOf(signer, envelopeMessage(tx))],
+});
