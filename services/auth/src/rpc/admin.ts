@@ -68,14 +68,10 @@ export function authAdminHandlers(options: AdminOptions): Handlers<AdminService>
       act("accounts end-sessions", account, request, call, (by, { accountId }) => admin.endSessions(by, accountId)),
 
     resumeSignUp: (request, call) =>
-      act("sign-ups resume", signUp, request, call, (by, { accountId, chainName }) =>
-        resume(by, { accountId, chainName }, call),
-      ),
+      act("sign-ups resume", signUp, request, call, (by, given) => resume(by, given, call)),
 
     cancelSignUp: (request, call) =>
-      act("sign-ups cancel", signUp, request, call, (by, { accountId, chainName }) =>
-        cancel(by, { accountId, chainName }, call),
-      ),
+      act("sign-ups cancel", signUp, request, call, (by, given) => cancel(by, given, call)),
 
     erasePerson: (request, call) =>
       act("person erase", account, request, call, (by, { accountId }) =>
