@@ -20,7 +20,6 @@ it("a stream of events ends soon after its server is gone without a word", async
   const metrics = createMetrics("test", { defaults: false });
   const logger = createLogger({ name: "device", level: "silent" });
   const server = createRpcServer({
-    name: "device",
     tls: loadTls(tlsFiles(stateDir, "device")),
     peers,
     metrics,

@@ -75,7 +75,7 @@ export async function startFakeBackend(tlsOf: (name: string) => TlsPaths) {
   const ownState = createTokenState({ clock: systemClock });
   ownState.apply(state);
   const common = { peers, logger, metrics: createMetrics("backend", { defaults: false }) };
-  const auth = createRpcServer({ ...common, name: "auth", tls: loadTls(tlsOf("auth")) }).add(TokenStateService, {
+  const auth = createRpcServer({ ...common, tls: loadTls(tlsOf("auth")) }).add(TokenStateService, {
     listBlockedKeys: notHere,
     async *watch(_request, call) {
       yield state;
@@ -90,7 +90,7 @@ export async function startFakeBackend(tlsOf: (name: string) => TlsPaths) {
   });
   const seen: { requestId: string; clientIp: string | undefined }[] = [];
   const tokenVerifier = createTokenVerifier(ownState, { issuer: ISSUER, clock: systemClock });
-  const account = createRpcServer({ ...common, name: "account", tls: loadTls(tlsOf("account")), tokenVerifier });
+  const account = createRpcServer({ ...common, tls: loadTls(tlsOf("account")), tokenVerifier });
   account.add(AccountsService, {
     async getMe(_request, call): Promise<GetMeResponse> {
       seen.push({ requestId: call.requestId, clientIp: call.clientIp });

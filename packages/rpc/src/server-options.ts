@@ -4,7 +4,6 @@ import type { Peers } from "./peers.ts";
 import type { RpcMetrics } from "./rpc-metrics.ts";
 
 export interface RpcServerOptions {
-  name: string;
   /** May change: see tls-listener.ts. */
   tls: TlsMaterial | Watched<TlsMaterial>;
   /** May change: decides about each call and, once a second, about open streams. */

@@ -198,7 +198,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
       return tokenState;
     },
     tokenVerifier: (tokenState, tokens) => createTokenVerifier(tokenState, { issuer, clock, issuedFrom, ...tokens }),
-    server: (options) => createRpcServer({ name, tls, peers, logger, metrics, ...options }),
+    server: (options) => createRpcServer({ tls, peers, logger, metrics, ...options }),
     async serve(server, tokenState) {
       onClose("rpc", () => server.stop(drainMs));
       await untilCurrent(tokenState);

@@ -46,6 +46,6 @@ export function testServer(
   const metrics = { registry, ...createRpcMetrics(registry) };
   const { names, ...rest } = options;
   const peers = peersFile.parse({ rpcs, ...(names === undefined ? {} : { names }) });
-  const server = createRpcServer({ name: "test", tls, peers, logger: log.logger, metrics, ...rest });
+  const server = createRpcServer({ tls, peers, logger: log.logger, metrics, ...rest });
   return { server, metrics, log, listen: async () => `127.0.0.1:${(await server.listen("127.0.0.1:0")).port}` };
 }

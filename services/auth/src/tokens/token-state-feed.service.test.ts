@@ -43,7 +43,6 @@ it("200,000 entries reach services over gRPC in messages of at most 1 MiB, and l
   });
   const reading = feed.run(stop.signal);
   const server = createRpcServer({
-    name: "auth",
     tls: loadTls(tlsFiles(stateDir, "auth")),
     peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
     logger,

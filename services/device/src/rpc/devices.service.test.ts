@@ -76,7 +76,6 @@ describe("device over gRPC with mutual TLS", () => {
     postgres = openPostgres(database.url);
     prisma = new PrismaClient({ adapter: postgres.adapter });
     server = createRpcServer({
-      name: "device",
       tls: loadTls(tlsFiles(stateDir, "device")),
       peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
       tokenVerifier,

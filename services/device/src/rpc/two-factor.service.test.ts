@@ -58,7 +58,6 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     const stores = { requests: prismaTwoFactorStore(prisma), devices: postgresDeviceStore(prisma, postgres) };
     world = twoFactorWorld(stores, clock);
     server = createRpcServer({
-      name: "device",
       tls: loadTls(tlsFiles(stateDir, "device")),
       peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
       tokenVerifier: {

@@ -58,7 +58,6 @@ describe("key over gRPC with mutual TLS", () => {
   };
   const serve = async (name: string, add: (server: RpcServer) => RpcServer) => {
     const server = createRpcServer({
-      name,
       tls: loadTls(tlsFiles(stateDir, name)),
       peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
       tokenVerifier,
