@@ -5,8 +5,6 @@ import { AppError, type TokenVerifier, type VerifiedToken } from "@countersign/c
 import { FixedClock } from "@countersign/core/testing";
 import type { PublicKey } from "@countersign/keys";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import {
   createRpcClient,
@@ -19,9 +17,9 @@ import {
 import { createLogger, createMetrics, loadPeers, loadTls } from "@countersign/runtime";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PrismaClient } from "../store/generated/client.ts";
 import { postgresDeviceStore } from "../store/postgres-device-store.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
 import { devicesHandlers } from "./devices.ts";
 
 describe("device over gRPC with mutual TLS", () => {
@@ -35,9 +33,6 @@ describe("device over gRPC with mutual TLS", () => {
     },
   };
   let stateDir: string;
-  let database: TestDatabase;
-  let postgres: Postgres;
-  let prisma: PrismaClient;
   let server: RpcServer;
   let address: string;
 
@@ -72,9 +67,6 @@ describe("device over gRPC with mutual TLS", () => {
   beforeAll(async () => {
     stateDir = await mkdtemp(join(tmpdir(), "countersign-device-"));
     await ensureCertificates(stateDir);
-    database = await createTestDatabase("device");
-    postgres = openPostgres(database.url);
-    prisma = new PrismaClient({ adapter: postgres.adapter });
     server = createRpcServer({
       tls: loadTls(tlsFiles(stateDir, "device")),
       peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
@@ -91,9 +83,6 @@ describe("device over gRPC with mutual TLS", () => {
   afterAll(async () => {
     for (const client of clients) client.close();
     await server.stop(100);
-    await prisma.$disconnect();
-    await postgres.close();
-    await database.drop();
     await rm(stateDir, { recursive: true });
   });
 

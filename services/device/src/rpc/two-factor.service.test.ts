@@ -5,8 +5,6 @@ import { AppError, type VerifiedToken } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import { type TwoFactorAuth, TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
 import {
@@ -20,11 +18,11 @@ import { createMetrics, loadPeers, loadTls } from "@countersign/runtime";
 import { v4, v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { updateDevice } from "../domain/devices/update-device.ts";
-import { PrismaClient } from "../store/generated/client.ts";
 import { postgresDeviceStore } from "../store/postgres-device-store.ts";
 import { prismaTwoFactorStore } from "../store/prisma-two-factor-store.ts";
 import { someAttributes } from "../testing/samples.ts";
 import { silentLogger } from "../testing/silent-logger.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
 import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
 import { twoFactorHandlers } from "./two-factor.ts";
 
@@ -34,9 +32,6 @@ describe("requests for approval over gRPC with mutual TLS", () => {
   const clock = new FixedClock();
   const tokens = new Map<string, VerifiedToken>();
   let stateDir: string;
-  let database: TestDatabase;
-  let postgres: Postgres;
-  let prisma: PrismaClient;
   let world: TwoFactorWorld;
   let server: RpcServer;
   let auth: SoleRpcClient<TwoFactorService>;
@@ -52,9 +47,6 @@ describe("requests for approval over gRPC with mutual TLS", () => {
   beforeAll(async () => {
     stateDir = await mkdtemp(join(tmpdir(), "countersign-two-factor-"));
     await ensureCertificates(stateDir);
-    database = await createTestDatabase("device");
-    postgres = openPostgres(database.url);
-    prisma = new PrismaClient({ adapter: postgres.adapter });
     const stores = { requests: prismaTwoFactorStore(prisma), devices: postgresDeviceStore(prisma, postgres) };
     world = twoFactorWorld(stores, clock);
     server = createRpcServer({
@@ -84,9 +76,6 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     auth.close();
     gateway.close();
     await server.stop(100);
-    await prisma.$disconnect();
-    await postgres.close();
-    await database.drop();
     await rm(stateDir, { recursive: true });
   });
 

@@ -4,8 +4,6 @@ import { join } from "node:path";
 import { AppError, type TokenVerifier } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { openPostgres, type Postgres } from "@countersign/postgres";
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
@@ -24,9 +22,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { deviceDirectory } from "../clients/device-directory.ts";
 import { followChain } from "../domain/follow-chain.ts";
 import type { ChainDirectory } from "../domain/ports.ts";
-import { PrismaClient } from "../store/generated/client.ts";
 import { postgresKeyStore } from "../store/postgres-key-store.ts";
 import { somePublicKey } from "../testing/samples.ts";
+import { postgres, prisma } from "../testing/store-fixture.ts";
 import { keysHandlers } from "./keys.ts";
 
 describe("key over gRPC with mutual TLS", () => {
@@ -46,9 +44,6 @@ describe("key over gRPC with mutual TLS", () => {
   const clients: { close(): void }[] = [];
   const addresses: Record<string, string> = {};
   let stateDir: string;
-  let database: TestDatabase;
-  let postgres: Postgres;
-  let prisma: PrismaClient;
 
   const clientOf = <D extends ServiceDefinition>(service: D, caller: string, serverName: string): RpcClient<D> => {
     const tls = loadTls(tlsFiles(stateDir, caller));
@@ -71,9 +66,6 @@ describe("key over gRPC with mutual TLS", () => {
   beforeAll(async () => {
     stateDir = await mkdtemp(join(tmpdir(), "countersign-key-"));
     await ensureCertificates(stateDir);
-    database = await createTestDatabase("key");
-    postgres = openPostgres(database.url);
-    prisma = new PrismaClient({ adapter: postgres.adapter });
     const unused = () => Promise.reject(new AppError("NotImplemented"));
     await serve("device", (server) =>
       server.add(DevicesService, {
@@ -102,9 +94,6 @@ describe("key over gRPC with mutual TLS", () => {
   afterAll(async () => {
     for (const client of clients) client.close();
     await Promise.all(servers.map((server) => server.stop(100)));
-    await prisma.$disconnect();
-    await postgres.close();
-    await database.drop();
     await rm(stateDir, { recursive: true });
   });
 
