@@ -78,7 +78,7 @@ async function findFreeze(tx: Tx, accountId: string, now: Date): Promise<Freeze 
   const row = await tx.frozenAccount.findUnique({ where: { accountId } });
   if (!row) return undefined;
   const others = await tx.freezeParty.findMany({ where: { accountId }, orderBy: { party: "asc" } });
-  const key = { algorithm: row.deviceKeyAlgorithm, publicKey: row.deviceKey } as PublicKey;
+  const key = toKey(row.deviceKeyAlgorithm, row.deviceKey);
   const frozenBy = row.byRecoveryKey ? RECOVERY_KEY : deviceParty(key);
   return {
     frozenAt: row.frozenAt,
