@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { PushConfig } from "../push/load-adapters.ts";
 
 const otherwise = z.enum(["log", "off"]).default("off");
+const appleId = z.string().regex(/^[A-Z0-9]{10}$/);
 
 /** The variables of pushes and mails. */
 export const notifyEnv = {
@@ -10,14 +11,8 @@ export const notifyEnv = {
   DEVICE_PUSH: otherwise,
   DEVICE_FCM_CREDENTIALS_FILE: z.string().optional(),
   DEVICE_APNS_KEY_FILE: z.string().optional(),
-  DEVICE_APNS_KEY_ID: z
-    .string()
-    .regex(/^[A-Z0-9]{10}$/)
-    .optional(),
-  DEVICE_APNS_TEAM_ID: z
-    .string()
-    .regex(/^[A-Z0-9]{10}$/)
-    .optional(),
+  DEVICE_APNS_KEY_ID: appleId.optional(),
+  DEVICE_APNS_TEAM_ID: appleId.optional(),
   DEVICE_APNS_TOPIC: z.string().optional(),
   DEVICE_APNS_URL: z.url({ protocol: /^https$/ }).default("https://api.push.apple.com"),
   // A mail is written to the log or dropped where no server is configured.
