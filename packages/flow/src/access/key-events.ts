@@ -1,5 +1,6 @@
 import { bytesToHex } from "@countersign/keys";
 import type { ChainEvent } from "./resources.ts";
+import { address, array, digits, object } from "./wire.ts";
 
 /** The key of a `flow.AccountKeyAdded` event. */
 export interface AddedKey {
@@ -17,36 +18,40 @@ export interface AddedKey {
   readonly signatureAlgorithm: number;
 }
 
+const number = (value: unknown, what: string): number => Number(digits(value, what));
+
 /**
- * Returns the keys that events of a transaction added, in the events' order.
+ * Returns the keys that events of a transaction added, in the events' order. Throws TypeError for another
+ * shape.
  * @example const [added] = addedKeys(result.events);
  */
 export function addedKeys(events: readonly ChainEvent[]): AddedKey[] {
   return events
     .filter((event) => event.type === "flow.AccountKeyAdded")
     .map(({ fields }) => {
-      const key = fields.publicKey as { publicKey: string[]; signatureAlgorithm: { rawValue: string } };
+      const key = object(fields.publicKey, "publicKey");
       return {
-        address: (fields.address as string).replace(/^0x/, ""),
-        publicKey: bytesToHex(Uint8Array.from(key.publicKey, Number)),
-        keyIndex: Number(fields.keyIndex),
+        address: address(fields.address, "address"),
+        publicKey: bytesToHex(Uint8Array.from(array(key.publicKey, "publicKey"), (byte) => number(byte, "publicKey"))),
+        keyIndex: number(fields.keyIndex, "keyIndex"),
+        // A UFix64.
         weight: Number(fields.weight),
-        hashAlgorithm: Number((fields.hashAlgorithm as { rawValue: string }).rawValue),
-        signatureAlgorithm: Number(key.signatureAlgorithm.rawValue),
+        hashAlgorithm: number(object(fields.hashAlgorithm, "hashAlgorithm").rawValue, "hashAlgorithm"),
+        signatureAlgorithm: number(object(key.signatureAlgorithm, "signatureAlgorithm").rawValue, "signatureAlgorithm"),
       };
     });
 }
 
 /**
  * Returns the keys that events of a transaction revoked, in the events' order. The event calls the index
- * `publicKey`.
+ * `publicKey`. Throws TypeError for another shape.
  * @example const indexes = revokedKeys(result.events).map(({ keyIndex }) => keyIndex);
  */
 export function revokedKeys(events: readonly ChainEvent[]): Pick<AddedKey, "address" | "keyIndex">[] {
   return events
     .filter((event) => event.type === "flow.AccountKeyRemoved")
     .map(({ fields }) => ({
-      address: (fields.address as string).replace(/^0x/, ""),
-      keyIndex: Number(fields.publicKey),
+      address: address(fields.address, "address"),
+      keyIndex: number(fields.publicKey, "publicKey"),
     }));
 }

@@ -12,15 +12,16 @@ function fail(what: string): never {
   throw new TypeError(`${what} is missing or of another type`);
 }
 
-const object = (value: unknown, what: string): Fields =>
+export const object = (value: unknown, what: string): Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : fail(what);
-const array = (value: unknown, what: string): unknown[] => (Array.isArray(value) ? value : fail(what));
+export const array = (value: unknown, what: string): unknown[] => (Array.isArray(value) ? value : fail(what));
 const string = (value: unknown, what: string): string => (typeof value === "string" ? value : fail(what));
-const digits = (value: unknown, what: string): string =>
-  /^\d+$/.test(string(value, what)) ? (value as string) : fail(what);
+/** Of an unsigned integer of 64 bits, the longest that a node writes: a million digits take a second. */
+export const digits = (value: unknown, what: string): string =>
+  /^\d{1,20}$/.test(string(value, what)) ? (value as string) : fail(what);
 const id = (value: unknown, what: string): string =>
   /^[0-9a-f]{64}$/.test(string(value, what)) ? (value as string) : fail(what);
-const address = (value: unknown, what: string): string => {
+export const address = (value: unknown, what: string): string => {
   const hex = string(value, what).replace(/^0x/, "");
   return /^[0-9a-f]{16}$/.test(hex) ? hex : fail(what);
 };
