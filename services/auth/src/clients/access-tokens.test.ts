@@ -154,6 +154,15 @@ describe("opaque access tokens", () => {
     await expect(verify(OPAQUE)).rejects.toMatchObject(refused);
   });
 
+  it("with values that nest deeper than JSON.stringify goes are read or refused", async () => {
+    const deep = "[".repeat(5_500) + "]".repeat(5_500);
+    const withDeep = (value: object, name: string) => `${JSON.stringify(value).slice(0, -1)},"${name}":${deep}}`;
+    userInfo({ body: withDeep(person(), "email_verified") });
+    expect(await verify(OPAQUE)).toEqual(profile());
+    introspection({ body: withDeep(active(), "token_type") });
+    await expect(verify(OPAQUE)).rejects.toMatchObject(refused);
+  });
+
   it.each<[string, () => void]>([
     ["userinfo redirects", () => userInfo({ status: 302, headers: { location: `${elsewhere.issuer}/userinfo` } })],
     ["userinfo is broken", () => userInfo({ status: 500 })],

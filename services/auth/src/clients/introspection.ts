@@ -40,7 +40,7 @@ export async function introspectToken(
     );
   }
   if (iss !== undefined && iss !== issuer) throw invalidLogin(`The access token is of issuer ${quoted(iss)}`);
-  if (type !== undefined && String(type).toLowerCase() !== "bearer") {
+  if (type !== undefined && (typeof type !== "string" || type.toLowerCase() !== "bearer")) {
     throw invalidLogin(`The token's type is ${quoted(type)}, not Bearer`);
   }
   const now = clock.now().getTime() / 1000;

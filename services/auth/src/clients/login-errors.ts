@@ -9,10 +9,15 @@ export const invalidLogin = (detail: string, cause?: unknown): AppError =>
  * Returns a value of a request or token, cut to a length that a text can carry, and nowhere half of a
  * character.
  */
-export const quoted = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? "nothing";
+export function quoted(value: unknown): string {
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? "nothing";
+  } catch {
+    return "a value that nests too deep"; // JSON.parse reads deeper ones than JSON.stringify writes.
+  }
   return text.length <= 120 ? text : `${text.slice(0, 120).toWellFormed()}…`;
-};
+}
 
 /** Returns a NumericDate as ISO 8601. */
 const timeOf = (seconds: unknown): string => {

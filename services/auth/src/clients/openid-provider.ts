@@ -127,7 +127,8 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
 
   async function keySet() {
     const { jwks_uri: uri } = (await configuration(config.clients[0]!)).serverMetadata();
-    if (!uri) throw new AppError("IdentityProviderUnavailable", { detail: "the provider publishes no keys" });
+    if (!uri || !URL.canParse(uri))
+      throw new AppError("IdentityProviderUnavailable", { detail: "the provider publishes no keys" });
     const options = { timeoutDuration: TIMEOUT_S * 1000, [keysFetch]: providerFetch };
     if (jwks?.uri !== uri) jwks = { uri, keys: createRemoteJWKSet(new URL(uri), options) };
     return jwks.keys;

@@ -25,7 +25,7 @@ const webAddress = (value: unknown): string => {
 
 /** Returns the e-mail address unless it is not verified. Some providers write booleans as text. */
 const emailOf = ({ email, email_verified }: ProfileClaims): string =>
-  String(email_verified) === "false" ? "" : line(email, 320);
+  email_verified === false || email_verified === "false" ? "" : line(email, 320);
 
 /** Returns the profile of a login through this issuer. Errors: InvalidLoginToken. */
 export function profileOf(

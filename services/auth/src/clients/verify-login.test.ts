@@ -10,6 +10,7 @@ import type { ProviderClient } from "./providers-file.ts";
 import { createVerifyLogin } from "./verify-login.ts";
 
 const key: PublicKey = generateKeyPair().publicKey;
+const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
 let provider: Awaited<ReturnType<typeof fakeProvider>>;
 let elsewhere: Awaited<ReturnType<typeof fakeProvider>>;
@@ -94,6 +95,16 @@ describe("ID tokens", () => {
   it("a provider whose clock is ahead has nobody logged in after now", async () => {
     const token = await provider.idToken({ iat: now + 20, auth_time: now + 20 });
     expect((await verifier()(login({ token }), [key])).authTime).toEqual(clock.now());
+  });
+
+  it("a provider whose keys have no address is not available", async () => {
+    const addressless = await fakeProvider();
+    addressless.moveKeys(":");
+    const config = { name: "main", issuer: addressless.issuer, allowInsecureHttp: true, clients: [client()] };
+    const verify = createVerifyLogin([createOpenIdProvider(config, clock)], rememberedCodes());
+    const token = await addressless.idToken();
+    await expect(verify(login({ token }), [key])).rejects.toMatchObject({ reason: "IdentityProviderUnavailable" });
+    await addressless.close();
   });
 
   it.each<[string, Record<string, unknown>, object]>([
@@ -198,6 +209,12 @@ describe("ID tokens", () => {
       "one of an endless issuer, cut inside of a surrogate pair",
       () => elsewhere.idToken({ iss: `${"x".repeat(118)}😀${"x".repeat(5_000)}` }),
       () => `The ID token is of issuer "${"x".repeat(118)}\ufffd…; provider "main" has the issuer "${provider.issuer}"`,
+    ],
+    [
+      "one whose issuer nests deeper than JSON.stringify goes",
+      async () => `${base64url.encode("{}")}.${base64url.encode(`{"iss":${nested(5_500)}}`)}.AAAA`,
+      () =>
+        `The ID token is of issuer a value that nests too deep; provider "main" has the issuer "${provider.issuer}"`,
     ],
     [
       "one of another provider without an issuer",
