@@ -45,6 +45,17 @@ describe("errors", () => {
     await world.accounts.getAccount(request);
   });
 
+  // A statement that several requests share would fail for all of them.
+  test("texts with NUL and times that are none, which Postgres does not store, reach no handler", async () => {
+    const worked = vi.fn(async () => undefined);
+    world.work = worked;
+    await expect(world.accounts.getAccount({ ...request, chainName: "a\0b" })).rejects.toMatchObject({
+      reason: "InvalidRequest",
+      fields: [{ pointer: "/chainName" }],
+    });
+    expect(worked).not.toHaveBeenCalled();
+  });
+
   test("messages beyond the limit are refused", async () => {
     await expect(world.accounts.getAccount({ ...request, chainName: "x".repeat(20_000) })).rejects.toBeInstanceOf(
       AppError,

@@ -23,6 +23,7 @@ import type { CallContext } from "./context.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
 import type { PeerRule } from "./peers.ts";
 import type { RunningCall, ServerRuntime } from "./server-options.ts";
+import { requireStorable } from "./storable.ts";
 
 const DEFAULT_DEADLINE_MS = 3_000;
 /** Milliseconds between two checks of a stream's caller and token. */
@@ -170,9 +171,10 @@ export class ServerCall implements RunningCall {
     }
   }
 
-  /** Takes the accounts that the request names, for the call's line. */
+  /** Takes the accounts that the request names, for the call's line. Errors: InvalidRequest. */
   about(request: unknown): void {
     this.#accounts = accountsIn(request);
+    requireStorable(request);
   }
 
   /**
