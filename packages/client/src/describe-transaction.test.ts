@@ -1,4 +1,10 @@
-import { addUserKeyPayload, encodeCadence, payloadMessage, type TransactionPayload } from "@countersign/flow";
+import {
+  addUserKeyPayload,
+  encodeCadence,
+  payloadMessage,
+  TemplateError,
+  type TransactionPayload,
+} from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
 import { describeTransaction } from "./describe-transaction.ts";
@@ -90,8 +96,28 @@ describe("the description of a transaction", () => {
     expect(namesOf('let t = "transaction(x: Int, y: Int)"\ntransaction(a: Int, b: Int) {}')).toEqual(["a", "b"]);
     expect(namesOf("/* transaction(x: Int, y: Int) */ transaction(a: Int, b: Int) {}")).toEqual(["a", "b"]);
     expect(namesOf("/* /* */ transaction(x: Int, y: Int) */ transaction(a: Int, b: Int) {}")).toEqual(["", ""]);
+    // The first quote is the comment's, and the second one in the text is an expression's.
+    const real = "transaction(a: Int, b: Int) {}";
+    expect(namesOf(`/* /* */ transaction(x: Int, y: Int) " */ ${real} "`)).toEqual(["", ""]);
+    expect(namesOf(`#p("\\("a /* ")") ${real} "*/ transaction(x: Int, y: Int)"`)).toEqual(["", ""]);
     expect(namesOf("transaction(x: Int, y: Int) {} transaction(a: Int, b: Int) {}")).toEqual(["", ""]);
     expect(namesOf("transaction(a: Int) {}")).toEqual(["", ""]);
     expect(namesOf("transaction {}")).toEqual(["", ""]);
+  });
+
+  it.each([`"\\`, "/*", "//", "transaction(", "transaction ", "transaction({", `transaction("`])(
+    "takes time in proportion to a script of %j",
+    (part) => {
+      const script = part.repeat(Math.floor(200_000 / part.length));
+      const started = performance.now();
+      expect(namesOf(script)).toEqual(["", ""]);
+      // The square of the length takes minutes.
+      expect(performance.now() - started).toBeLessThan(5_000);
+    },
+  );
+
+  it("refuses an argument that nests too deep to be shown", () => {
+    const deep = `{"type":"Array","value":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+    expect(() => describeTransaction(payload({ arguments: [deep] }), network)).toThrow(TemplateError);
   });
 });

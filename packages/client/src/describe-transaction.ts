@@ -121,18 +121,30 @@ function readArgument(json: string): { type: string; value: unknown } {
   const value: unknown = JSON.parse(json);
   const isValue = typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
   if (!isValue) throw new TemplateError("an argument is no Cadence value");
+  try {
+    JSON.stringify(value);
+  } catch {
+    throw new TemplateError("an argument nests too deep to be shown");
+  }
   return value as { type: string; value: unknown };
 }
 
-/** Returns the names of a transaction's parameters, as far as they can be read without a parser. */
+/** Comments and texts, which could hold another declaration. Without an end they go to the script's. */
+const NO_CODE = /"(?:[^"\\]|\\[\s\S])*"?|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
+
+/**
+ * Returns the names of a transaction's parameters, as far as they can be read without a parser: none where a
+ * comment is inside of another one, or an expression, which may have texts of its own, inside of a text.
+ */
 function parameterNames(script: string): string[] {
-  // Comments and texts could hold another declaration.
-  const plain = script.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, " ");
-  const declarations = [...plain.matchAll(/\btransaction\s*\(([^)]*)\)/g)];
-  if (declarations.length !== 1 || plain.includes("*/")) return [];
+  const isNested = (text: string) => text.includes(text.startsWith("/*") ? "/*" : "\\(", 1);
+  if (script.match(NO_CODE)?.some(isNested)) return [];
+  const plain = script.replace(NO_CODE, " ");
+  const declarations = [...plain.matchAll(/\btransaction\s*\(([^)]*)/g)];
+  if (declarations.length !== 1) return [];
   const list = declarations[0]?.[1]?.trim() ?? "";
   // A type such as {String: Int} has colons and commas of its own.
-  const parameters = list.replace(/[{[<][^}\]>]*[}\]>]/g, "").split(",");
+  const parameters = list.replace(/[{[<][^}\]>]*(?:[}\]>]|$)/g, "").split(",");
   return list === "" ? [] : parameters.map((parameter) => parameter.split(":")[0]!.trim().split(/\s+/).pop() ?? "");
 }
 
