@@ -18,7 +18,7 @@ vi.mock(import("node:crypto"), async (original) => {
 let directory: string;
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), "countersign-keys-"));
-  for (const name of ["one", "two"]) writeFileSync(place(name), `passphrase ${name}\n`);
+  for (const name of ["one", "two"]) writeFileSync(place(name), `a passphrase with name ${name}\n`);
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const place = (name: string) => join(directory, name);
@@ -34,7 +34,7 @@ async function run({ run: work }: Command, args: string[] = [], passphrase = "on
 }
 const json = async (command: Command, args?: string[], passphrase?: string) =>
   JSON.parse((await run(command, args, passphrase)).join(""));
-const content = (passphrase = "one") => readKeystore(place("keystore.json"), `passphrase ${passphrase}`);
+const content = (passphrase = "one") => readKeystore(place("keystore.json"), `a passphrase with name ${passphrase}`);
 
 // The passphrase is made slow to try on purpose. One after the other: each goes on where the one before
 // ended.

@@ -15,7 +15,7 @@ import { clock, database, postgres, prisma } from "../testing/store-fixture.ts";
 import { addServerRoot, createKeystoreVault, ensureKeystore, type Vault } from "../vault/index.ts";
 import { restore } from "./restore.ts";
 
-const PASSPHRASE = "correct horse";
+const PASSPHRASE = "correct horse battery staple";
 let directory: string;
 let vault: Vault;
 const at = (name: string) => join(directory, name);

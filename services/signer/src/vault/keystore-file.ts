@@ -151,12 +151,27 @@ function withLock<T>(file: string, change: () => T): T {
   }
 }
 
+/** Of a new passphrase; keystores with a shorter one open as before. */
+const MIN_PASSPHRASE_CHARACTERS = 20;
+
+/** A thief of the file tries passphrases on machines of his own. Errors: KeystoreError. */
+function requireLongPassphrase(passphrase: string): void {
+  if (passphrase.length < MIN_PASSPHRASE_CHARACTERS)
+    throw new KeystoreError(
+      `a new passphrase has at least ${MIN_PASSPHRASE_CHARACTERS} characters, such as those of: openssl rand -hex 32`,
+    );
+}
+
 const firstVersion = () => [{ version: 1, scalar: newScalar() }];
 
-/** Opens the keystore, or makes one; adds keys for `chainName` and the audit key where it has none. */
+/**
+ * Opens the keystore, or makes one; adds keys for `chainName` and the audit key where it has none. Errors:
+ * KeystoreError.
+ */
 export function ensureKeystore(file: string, passphrase: string, chainName: string): KeystoreContent {
   const keys = () => ({ creator: firstVersion(), paymaster: firstVersion() });
   if (!existsSync(file)) {
+    requireLongPassphrase(passphrase);
     const rootSecret = randomBytes(32).toString("hex");
     writeKeystore(file, passphrase, { rootSecret, audit: firstVersion(), chains: { [chainName]: keys() } }, true);
   }
@@ -217,6 +232,7 @@ export const serverRoots = ({ rootSecret, laterRoots = [] }: KeystoreContent) =>
 
 /** Writes the same content under another passphrase. Errors: KeystoreError. */
 export function reEncryptKeystore(file: string, passphrase: string, newPassphrase: string): void {
+  requireLongPassphrase(newPassphrase);
   withLock(file, () => {
     writeKeystore(file, newPassphrase, readKeystore(file, passphrase), false);
     readKeystore(file, newPassphrase);

@@ -24,6 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => fake.close());
 
+const [ONE, TWO] = ["the first passphrase of the tests", "the second passphrase of the tests"];
+
 describe("a running vault", { timeout: 90_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "countersign-running-vault-"));
   const place = (name: string) => join(directory, name);
@@ -42,8 +44,8 @@ describe("a running vault", { timeout: 90_000 }, () => {
   beforeEach(() => {
     [close, refused] = [[], []];
     for (const name of readdirSync(directory)) rmSync(place(name));
-    writeFileSync(place("passphrase"), "one");
-    ensureKeystore(settings.keystoreFile, "one", chainName);
+    writeFileSync(place("passphrase"), ONE);
+    ensureKeystore(settings.keystoreFile, ONE, chainName);
     const aws = {
       kind: "aws-kms",
       region: "eu-central-1",
@@ -90,18 +92,18 @@ describe("a running vault", { timeout: 90_000 }, () => {
   it("has a key that was added, after the passphrase has changed as well", async () => {
     const { vault, auditKeys } = await start();
     const before = await vault.publicKey({ role: "server", chainName, accountId: "a", version: 1 });
-    addServerRoot(settings.keystoreFile, "one");
-    addKeyVersion(settings.keystoreFile, "one", { role: "audit" });
+    addServerRoot(settings.keystoreFile, ONE);
+    addKeyVersion(settings.keystoreFile, ONE, { role: "audit" });
     await expect
       .poll(() => [vault.versions("server"), [...auditKeys().keys()]], LONG)
       .toEqual([
         [1, 2],
         [1, 2],
       ]);
-    reEncryptKeystore(settings.keystoreFile, "one", "two");
+    reEncryptKeystore(settings.keystoreFile, ONE, TWO);
     await expect.poll(() => refused.length, LONG).toBe(1);
-    writeFileSync(place("passphrase"), "two");
-    addServerRoot(settings.keystoreFile, "two");
+    writeFileSync(place("passphrase"), TWO);
+    addServerRoot(settings.keystoreFile, TWO);
     await expect.poll(() => vault.versions("server"), LONG).toEqual([1, 2, 3]);
     expect(await vault.publicKey({ role: "server", chainName, accountId: "a", version: 1 })).toEqual(before);
   });
@@ -111,7 +113,7 @@ describe("a running vault", { timeout: 90_000 }, () => {
       "another keystore with keys of the same names",
       () => {
         rmSync(settings.keystoreFile);
-        ensureKeystore(settings.keystoreFile, "one", chainName);
+        ensureKeystore(settings.keystoreFile, ONE, chainName);
       },
     ],
     ["no place for a key in use", () => writeFileSync(place("vaults.json"), JSON.stringify({ vaults: {}, keys: [] }))],

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifySignature } from "@countersign/keys/node";
@@ -44,6 +44,9 @@ describe("server keys", () => {
   });
 });
 
+const RIGHT = "the right passphrase of the tests";
+const OTHER = "another passphrase of the tests";
+
 // The passphrase is made slow to try on purpose.
 describe("the keystore file", { timeout: 60_000 }, () => {
   let directory: string;
@@ -51,13 +54,13 @@ describe("the keystore file", { timeout: 60_000 }, () => {
   beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), "countersign-vault-"));
     file = join(directory, "keystore.json");
-    ensureKeystore(file, "right", "flow-emulator");
+    ensureKeystore(file, RIGHT, "flow-emulator");
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it("keeps its keys, is readable by its owner only, and shows none of them", () => {
-    const content = ensureKeystore(file, "right", "flow-emulator");
-    expect(readKeystore(file, "right")).toEqual(content);
+    const content = ensureKeystore(file, RIGHT, "flow-emulator");
+    expect(readKeystore(file, RIGHT)).toEqual(content);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const text = readFileSync(file, "utf8");
     expect(text).not.toContain(content.rootSecret);
@@ -65,8 +68,8 @@ describe("the keystore file", { timeout: 60_000 }, () => {
   });
 
   it("takes a further chain and keeps the others", () => {
-    const before = readKeystore(file, "right");
-    const after = ensureKeystore(file, "right", "flow-other");
+    const before = readKeystore(file, RIGHT);
+    const after = ensureKeystore(file, RIGHT, "flow-other");
     expect(after.rootSecret).toBe(before.rootSecret);
     expect(after.chains["flow-emulator"]).toEqual(before.chains["flow-emulator"]);
   });
@@ -74,7 +77,7 @@ describe("the keystore file", { timeout: 60_000 }, () => {
   it("opens with its passphrase only", () => {
     expect(() => readKeystore(file, "wrong")).toThrow(KeystoreError);
     expect(() => ensureKeystore(file, "wrong", "flow-third")).toThrow(KeystoreError);
-    expect(() => readKeystore(join(directory, "none.json"), "right")).toThrow(KeystoreError);
+    expect(() => readKeystore(join(directory, "none.json"), RIGHT)).toThrow(KeystoreError);
   });
 
   it("notices a change of any part", () => {
@@ -92,18 +95,18 @@ describe("the keystore file", { timeout: 60_000 }, () => {
     ];
     for (const variant of variants) {
       writeFileSync(changed, JSON.stringify(variant));
-      expect(() => readKeystore(changed, "right")).toThrow(KeystoreError);
+      expect(() => readKeystore(changed, RIGHT)).toThrow(KeystoreError);
     }
   });
 
   it("takes a further version of a key; those before go on signing, the newest is the default", async () => {
-    const before = readKeystore(file, "right");
+    const before = readKeystore(file, RIGHT);
     const chainName = "flow-emulator";
-    const content = addKeyVersion(file, "right", { role: "paymaster", chainName });
+    const content = addKeyVersion(file, RIGHT, { role: "paymaster", chainName });
     expect(content.chains[chainName]!.paymaster.map(({ version }) => version)).toEqual([1, 2]);
     expect(content.chains[chainName]!.paymaster[0]).toEqual(before.chains[chainName]!.paymaster[0]);
-    expect(addKeyVersion(file, "right", { role: "audit" }).audit).toHaveLength(2);
-    const vault = createKeystoreVault(readKeystore(file, "right"));
+    expect(addKeyVersion(file, RIGHT, { role: "audit" }).audit).toHaveLength(2);
+    const vault = createKeystoreVault(readKeystore(file, RIGHT));
     const message = Buffer.from("a message");
     const valid = async (signed: number, shown: number) => {
       const reference = (version: number) => ({ role: "paymaster", chainName, version }) as const;
@@ -114,20 +117,20 @@ describe("the keystore file", { timeout: 60_000 }, () => {
     expect(vault.version({ role: "paymaster", chainName })).toBe(2);
     expect(vault.versions("paymaster", chainName)).toEqual([1, 2]);
     await expect(vault.sign({ role: "paymaster", chainName, version: 3 }, message)).rejects.toThrow("no such");
-    expect(() => addKeyVersion(file, "right", { role: "creator", chainName: "nowhere" })).toThrow(KeystoreError);
+    expect(() => addKeyVersion(file, RIGHT, { role: "creator", chainName: "nowhere" })).toThrow(KeystoreError);
   });
 
   it("takes a further root secret of server keys; those before stay, and a version without one signs nothing", async () => {
-    const before = createKeystoreVault(readKeystore(file, "right"));
+    const before = createKeystoreVault(readKeystore(file, RIGHT));
     expect(before.versions("server")).toEqual([1]);
-    const content = addServerRoot(file, "right");
-    expect(addServerRoot(file, "right").laterRoots!.map(({ version }) => version)).toEqual([2, 3]);
-    expect(content.rootSecret).toBe(readKeystore(file, "right").rootSecret);
-    const after = createKeystoreVault(readKeystore(file, "right"));
+    const content = addServerRoot(file, RIGHT);
+    expect(addServerRoot(file, RIGHT).laterRoots!.map(({ version }) => version)).toEqual([2, 3]);
+    expect(content.rootSecret).toBe(readKeystore(file, RIGHT).rootSecret);
+    const after = createKeystoreVault(readKeystore(file, RIGHT));
     expect(after.versions("server")).toEqual([1, 2, 3]);
     const of = (version: number) => ({ role: "server", chainName: "flow-emulator", accountId, version }) as const;
     expect(await after.publicKey(of(1))).toEqual(await before.publicKey(of(1)));
-    const secrets = [content.rootSecret, ...readKeystore(file, "right").laterRoots!.map(({ secret }) => secret)];
+    const secrets = [content.rootSecret, ...readKeystore(file, RIGHT).laterRoots!.map(({ secret }) => secret)];
     expect(new Set(secrets).size).toBe(3);
     const keys = await Promise.all([1, 2, 3].map(async (version) => (await after.publicKey(of(version))).publicKey));
     expect(new Set(keys).size).toBe(3);
@@ -137,24 +140,32 @@ describe("the keystore file", { timeout: 60_000 }, () => {
 
   it("is one command's at a time", () => {
     writeFileSync(`${file}.lock`, "");
-    expect(() => addKeyVersion(file, "right", { role: "audit" })).toThrow("another command");
+    expect(() => addKeyVersion(file, RIGHT, { role: "audit" })).toThrow("another command");
     rmSync(`${file}.lock`);
   });
 
   it("opens with another passphrase after it was re-encrypted, and not with the old one", () => {
     const moved = join(directory, "moved.json");
     writeFileSync(moved, readFileSync(file));
-    reEncryptKeystore(moved, "right", "new");
-    expect(readKeystore(moved, "new")).toEqual(readKeystore(file, "right"));
-    expect(() => readKeystore(moved, "right")).toThrow(KeystoreError);
-    expect(() => reEncryptKeystore(moved, "right", "other")).toThrow(KeystoreError);
+    reEncryptKeystore(moved, RIGHT, OTHER);
+    expect(readKeystore(moved, OTHER)).toEqual(readKeystore(file, RIGHT));
+    expect(() => readKeystore(moved, RIGHT)).toThrow(KeystoreError);
+    expect(() => reEncryptKeystore(moved, RIGHT, "a third passphrase of the tests")).toThrow(KeystoreError);
     expect(JSON.parse(readFileSync(moved, "utf8")).scrypt.salt).not.toBe(
       JSON.parse(readFileSync(file, "utf8")).scrypt.salt,
     );
   });
 
+  it("is not made or re-encrypted with a passphrase of fewer than 20 characters", () => {
+    const short = "19 of the digits: 1";
+    expect(() => ensureKeystore(join(directory, "short.json"), short, "flow-emulator")).toThrow("at least 20");
+    expect(existsSync(join(directory, "short.json"))).toBe(false);
+    expect(() => reEncryptKeystore(file, RIGHT, short)).toThrow("at least 20");
+    expect(readKeystore(file, RIGHT)).toBeDefined();
+  });
+
   it("signs with the key whose public half it answers, and with no other", async () => {
-    const vault = createKeystoreVault(readKeystore(file, "right"));
+    const vault = createKeystoreVault(readKeystore(file, RIGHT));
     const message = Buffer.from("a message");
     const references = [
       { role: "creator", chainName: "flow-emulator" },
