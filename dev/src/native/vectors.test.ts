@@ -1,5 +1,11 @@
 import { readFileSync } from "node:fs";
-import { type AccountEvent, CountersignClient, isMatchingCode, readKeyAddition } from "@countersign/client";
+import {
+  type AccountEvent,
+  CountersignClient,
+  isMatchingCode,
+  ProblemError,
+  readKeyAddition,
+} from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import {
   type AccountProof,
@@ -70,6 +76,11 @@ describe("the packages refuse all that the vectors call refused", () => {
 it("a typed matching code is of the keys where the vectors say so", () => {
   for (const { typed, keys, matches } of vectors.matchingCodes)
     expect(isMatchingCode(typed, keys), typed).toBe(matches);
+});
+
+it("messages of problems name the fields that are not valid", () => {
+  for (const { status, body, message } of vectors.problems)
+    expect(new ProblemError(status, JSON.parse(body), null).message).toBe(message);
 });
 
 interface Stream {

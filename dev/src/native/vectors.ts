@@ -4,6 +4,7 @@ import { root } from "@countersign/build/paths.ts";
 import { encodingVectors } from "./vectors/encodings.ts";
 import { enrollmentVectors } from "./vectors/enrollments.ts";
 import { keyChangeVectors } from "./vectors/key-changes.ts";
+import { problemVectors } from "./vectors/problems.ts";
 import { attestationVectors, signatureVectors, userMessageVectors } from "./vectors/signatures.ts";
 import { STREAMS } from "./vectors/streams.ts";
 import { transactionVectors } from "./vectors/transactions.ts";
@@ -21,6 +22,7 @@ const makeVectors = (): object => ({
   ...enrollmentVectors(),
   ...userMessageVectors(),
   ...attestationVectors(),
+  ...problemVectors(),
   streams: STREAMS,
 });
 

@@ -18,8 +18,13 @@ public struct ProblemError: Error, Sendable, CustomStringConvertible {
     /// For TimeLockRequired: when the same request is granted.
     public let availableAt: String
     public let retryAfterSeconds: Int
+    /// Each field that is not valid, and why.
+    private let fields: String
 
-    public var description: String { "\(status) \(error)\(reason.isEmpty ? "" : " (\(reason))"): \(detail)" }
+    public var description: String {
+        let problem = "\(status) \(error)\(reason.isEmpty ? "" : " (\(reason))"): \(detail)"
+        return fields.isEmpty ? problem : "\(problem): \(fields)"
+    }
 
     /// The session is over and its tokens are dropped; only signing in opens another one.
     public var isSessionOver: Bool {
@@ -36,6 +41,13 @@ public struct ProblemError: Error, Sendable, CustomStringConvertible {
         detail = text("detail")
         availableAt = text("availableAt")
         retryAfterSeconds = retryAfter.flatMap { UInt32($0) }.map(Int.init) ?? 0
+        // Entries of another shape are of another program's answer.
+        let named = (document["errors"] as? [Any] ?? []).compactMap { entry -> String? in
+            let field = entry as? [String: Any]
+            guard let pointer = field?["pointer"] as? String, let detail = field?["detail"] as? String else { return nil }
+            return "\(pointer) \(detail)"
+        }
+        fields = named.joined(separator: "; ")
     }
 
     static let sessionEnded = ProblemError(status: 401, body: Data(#"{"error":"SessionEnded"}"#.utf8))

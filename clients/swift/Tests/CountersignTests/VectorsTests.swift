@@ -52,6 +52,13 @@ final class VectorsTests: XCTestCase {
         }
     }
 
+    func testMessagesOfProblemsWithTheFieldsThatAreNotValid() {
+        for vector in each("problems") {
+            let problem = ProblemError(status: vector["status"] as! Int, body: Data(text(vector, "body").utf8))
+            XCTAssertEqual(problem.description, text(vector, "message"))
+        }
+    }
+
     func testSignaturesOverEachMessageThatADeviceSigns() async throws {
         let own = each("signatures").filter { text($0, "algorithm") == "ES256" }
         XCTAssertEqual(Set(own.map { text($0, "purpose") }).count, 7)

@@ -1,5 +1,7 @@
 package countersign.client
 
+import com.google.gson.JsonArray
+import com.google.gson.JsonElement
 import com.google.gson.JsonObject
 import com.google.gson.JsonParseException
 import com.google.gson.JsonParser
@@ -28,10 +30,24 @@ open class ProblemException internal constructor(
     /** For the service's logs. */
     val requestId: String get() = text("instance")
 
-    override val message: String get() = "$status $error${if (reason.isEmpty()) "" else " ($reason)"}: $detail"
+    /** With each field that is not valid, and why. */
+    override val message: String
+        get() {
+            val fields = (document["errors"] as? JsonArray)?.mapNotNull(::fieldProblem).orEmpty().joinToString("; ")
+            val rule = if (reason.isEmpty()) "" else " ($reason)"
+            return "$status $error$rule: $detail" + if (fields.isEmpty()) "" else ": $fields"
+        }
 
-    private fun text(name: String): String =
-        document[name]?.takeIf { it.isJsonPrimitive && it.asJsonPrimitive.isString }?.asString.orEmpty()
+    private fun text(name: String): String = document.string(name).orEmpty()
+}
+
+private fun JsonObject.string(name: String): String? =
+    this[name]?.takeIf { it.isJsonPrimitive && it.asJsonPrimitive.isString }?.asString
+
+/** Returns where a field is and what is wrong with it; null for another shape, as other programs send. */
+private fun fieldProblem(field: JsonElement): String? {
+    val pointer = (field as? JsonObject)?.string("pointer") ?: return null
+    return field.string("detail")?.let { "$pointer $it" }
 }
 
 /** The session is over and its tokens are dropped; only signing in opens another one. */

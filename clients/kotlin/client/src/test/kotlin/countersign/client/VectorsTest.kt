@@ -58,6 +58,14 @@ class VectorsTest {
     }
 
     @Test
+    fun `messages of problems, with the fields that are not valid`() {
+        for (vector in each("problems")) {
+            val document = JsonParser.parseString(vector.text("body")) as JsonObject
+            assertEquals(vector.text("message"), ProblemException(vector["status"].asInt, document, null).message)
+        }
+    }
+
+    @Test
     fun `signatures over each message that a device signs`() {
         val own = each("signatures").filter { it.text("algorithm") == "ES256" }
         assertEquals(7, own.map { it.text("purpose") }.distinct().size)
