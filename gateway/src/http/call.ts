@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { isIP } from "node:net";
 import { AppError, parseTraceParent, type Span, startSpan, type TraceParent } from "@countersign/core";
 import { type CallContext, requestIdFrom } from "@countersign/rpc";
 import type { Request, Response } from "express";
@@ -26,7 +27,7 @@ export interface HttpCall extends RequestIdentity, Pick<CallContext, "signal"> {
   rawToken?: string;
   /** The account of the answer, for the log, where no token was verified; set by the handler. */
   accountId?: string;
-  /** The client's address, as far as trusted proxies name it; IPv4 without its IPv6 mapping. */
+  /** The client's address, as far as trusted proxies name it, or ""; IPv4 without its IPv6 mapping. */
   clientIp: string;
   /** From the Idempotency-Key header; "" without one. */
   idempotencyKey: string;
@@ -54,12 +55,15 @@ export function createCall(request: Request, response: Response, parts: CallPart
     requestId,
     trace,
     ...(rawToken !== undefined && { rawToken }),
-    clientIp: (request.ip ?? "").replace(/^::ffff:(?=\d+\.)/, ""),
+    clientIp: addressIn((request.ip ?? "").replace(/^::ffff:(?=\d+\.)/, "")),
     signal: stopping === undefined ? controller.signal : AbortSignal.any([controller.signal, stopping]),
     idempotencyKey,
     lastEventId,
   };
 }
+
+/** A proxy may pass a client's own entry on, with characters that no metadata of gRPC may have. */
+const addressIn = (entry: string): string => (isIP(entry) === 0 ? "" : entry);
 
 // Bare, or as the string item of RFC 9651 that draft-ietf-httpapi-idempotency-key-header requires.
 const IDEMPOTENCY_KEY = /^(?:"([\x20\x21\x23-\x5b\x5d-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255}))$/;
