@@ -90,6 +90,17 @@ it.each([
   expect(asked).toHaveLength(4);
 });
 
+it("transactionResult has an error without NUL, and refuses an event of no transaction", async () => {
+  const read = (answer: object) =>
+    createAccessApi({
+      baseUrl: "http://node.test",
+      fetch: async () => result("Sealed", answer),
+    }).transactionResult("cd".repeat(32));
+  expect(await read({ status_code: 1, error_message: "a\0b" })).toMatchObject({ errorMessage: "a\ufffdb" });
+  const event = { ...eventOf(KEY_ADDED, "1"), transaction_id: "\0" };
+  await expect(read({ events: [event] })).rejects.toThrow("has an unknown shape");
+});
+
 it("transactionResult asks for no events of a transaction that failed", async () => {
   let asked = 0;
   const fetch = async () => {

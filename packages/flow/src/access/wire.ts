@@ -111,7 +111,7 @@ function readEvent(value: unknown): ChainEvent {
   const event = object(value, "event");
   return {
     type: string(event.type, "type"),
-    transactionId: string(event.transaction_id, "transaction_id"),
+    transactionId: id(event.transaction_id, "transaction_id"),
     index: Number(digits(event.event_index, "event_index")),
     fields: readCadence(JSON.parse(fromBase64(string(event.payload, "payload")))) as Record<string, unknown>,
   };
@@ -128,7 +128,8 @@ export function readResult(body: unknown, types?: readonly string[]): Transactio
   return {
     status: status as TransactionResult["status"],
     statusCode: typeof result.status_code === "number" ? result.status_code : fail("status_code"),
-    errorMessage: string(result.error_message ?? "", "error_message"),
+    // Databases store no NUL: what cannot be recorded would be tried for ever.
+    errorMessage: string(result.error_message ?? "", "error_message").replaceAll("\0", "\ufffd"),
     blockId: string(result.block_id ?? "", "block_id"),
     events: array(result.events ?? [], "events")
       .filter((event) => types?.includes(string(object(event, "event").type, "type")) ?? true)
