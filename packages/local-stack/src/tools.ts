@@ -39,13 +39,8 @@ interface Tool {
   main?: string;
 }
 
-interface Patch {
-  module: string;
-  file: string;
-  /** Text that is in the file exactly once; none: the file is removed. */
-  before?: string;
-  after?: string;
-}
+/** `before` is in the file exactly once. */
+type Patch = { module: string; file: string } & ({ before: string; after: string } | { isRemoved: true });
 
 const EMULATOR = "github.com/onflow/flow-emulator";
 const FLOW_GO = "github.com/onflow/flow-go";
@@ -76,9 +71,9 @@ const EMULATOR_PATCHES: readonly Patch[] = [
   },
   // The rest takes a sixth of the build away, which a first start waits for: mocks, which only tests and one
   // line of the server need, a client of Redis, and zstd in C beside the one in Go.
-  { module: FLOW_GO, file: "storage/pebble/testutil.go" },
-  { module: FLOW_GO, file: "engine/access/rest/router/router_test_helpers.go" },
-  { module: FLOW_GO, file: "module/state_synchronization/indexer/ledger_trie_updates_test_utils.go" },
+  { module: FLOW_GO, file: "storage/pebble/testutil.go", isRemoved: true },
+  { module: FLOW_GO, file: "engine/access/rest/router/router_test_helpers.go", isRemoved: true },
+  { module: FLOW_GO, file: "module/state_synchronization/indexer/ledger_trie_updates_test_utils.go", isRemoved: true },
   {
     module: EMULATOR,
     file: "server/access/grpc.go",
@@ -111,7 +106,7 @@ const EMULATOR_PATCHES: readonly Patch[] = [
     before: "return redis.New(url)",
     after: 'return nil, errors.New("built without Redis")',
   },
-  { module: PEBBLE, file: "sstable/block/compression_cgo.go" },
+  { module: PEBBLE, file: "sstable/block/compression_cgo.go", isRemoved: true },
   {
     module: PEBBLE,
     file: "sstable/block/compression_nocgo.go",
@@ -261,14 +256,15 @@ function patchedModules(scratch: string, patches: readonly Patch[]): string[] {
       throw new Failure(`go could not download ${module}: ${download.stderr || download.stdout}`);
     cpSync((JSON.parse(download.stdout) as { Dir: string }).Dir, copyOf(module), { recursive: true });
   }
-  for (const { module, file, before, after = "" } of patches) {
+  for (const { module, file, ...change } of patches) {
     const source = join(copyOf(module), file);
+    const text = existsSync(source) ? readFileSync(source, "utf8") : "";
+    const fits = "before" in change ? text.split(change.before).length === 2 : text !== "";
+    if (!fits) throw new Failure(`the patch of ${module}/${file} no longer fits`);
     chmodSync(dirname(source), 0o755);
     chmodSync(source, 0o644);
-    const text = readFileSync(source, "utf8");
-    if (before === undefined) rmSync(source);
-    else if (text.split(before).length === 2) writeFileSync(source, text.replace(before, after));
-    else throw new Failure(`the patch of ${module}/${file} no longer fits`);
+    if ("before" in change) writeFileSync(source, text.replace(change.before, change.after));
+    else rmSync(source);
   }
   const replaced = modules.map((module) => `replace ${module} => ${copyOf(module)}\n`);
   writeFileSync(join(scratch, "go.mod"), `${readFileSync(join(cwd, "go.mod"), "utf8")}\n${replaced.join("")}`);

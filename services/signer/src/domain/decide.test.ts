@@ -146,7 +146,7 @@ describe("refusals", () => {
     expect(records).toHaveLength(13);
   });
 
-  it("count in the account's limit, recorded or not; what is no refusal does not", async () => {
+  it("count in the limit of signatures per minute, recorded or not; what is no refusal does not", async () => {
     const noted: string[] = [];
     const noteRefusal = (accountId: string) => void noted.push(accountId);
     const decide = deciding({ audit: { ...audit, noteRefusal }, recordedRefusalsPerMinute: 0 });
