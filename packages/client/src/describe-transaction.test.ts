@@ -101,6 +101,10 @@ describe("the description of a transaction", () => {
     expect(namesOf(`/* /* */ transaction(x: Int, y: Int) " */ ${real} "`)).toEqual(["", ""]);
     expect(namesOf(`#p("\\("a /* ")") ${real} "*/ transaction(x: Int, y: Int)"`)).toEqual(["", ""]);
     expect(namesOf("transaction(x: Int, y: Int) {} transaction(a: Int, b: Int) {}")).toEqual(["", ""]);
+    // A pragma, and the declaration right behind a hexadecimal address.
+    expect(namesOf(`#transaction(x: "", y: "") import C from 0x0ae53cb6e3f42a79${real}`)).toEqual(["", ""]);
+    expect(namesOf(`#p("no \\(a) of \\(b)") ${real} // \\(`)).toEqual(["a", "b"]);
+    expect(namesOf(`#p("\\(f("x"))") ${real}`)).toEqual(["", ""]);
     expect(namesOf("transaction(a: Int) {}")).toEqual(["", ""]);
     expect(namesOf("transaction {}")).toEqual(["", ""]);
   });
@@ -116,7 +120,8 @@ describe("the description of a transaction", () => {
     },
   );
 
-  it("refuses an argument that nests too deep to be shown", () => {
+  it("refuses an argument that is no JSON, or nests too deep to be shown", () => {
+    expect(() => describeTransaction(payload({ arguments: ["{"] }), network)).toThrow(TemplateError);
     const deep = `{"type":"Array","value":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
     expect(() => describeTransaction(payload({ arguments: [deep] }), network)).toThrow(TemplateError);
   });

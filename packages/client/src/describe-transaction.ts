@@ -118,29 +118,37 @@ export function describeTransaction(
 const withPrefix = (address: string): string => `0x${address.replace(/^0x/i, "").toLowerCase()}`;
 
 function readArgument(json: string): { type: string; value: unknown } {
-  const value: unknown = JSON.parse(json);
-  const isValue = typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
-  if (!isValue) throw new TemplateError("an argument is no Cadence value");
+  let value: unknown;
   try {
+    value = JSON.parse(json);
+    // It reads deeper values than can be shown.
     JSON.stringify(value);
   } catch {
-    throw new TemplateError("an argument nests too deep to be shown");
+    throw new TemplateError("an argument is no JSON, or nests too deep to be shown");
   }
+  const isValue = typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
+  if (!isValue) throw new TemplateError("an argument is no Cadence value");
   return value as { type: string; value: unknown };
 }
 
 /** Comments and texts, which could hold another declaration. Without an end they go to the script's. */
 const NO_CODE = /"(?:[^"\\]|\\[\s\S])*"?|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 
-/**
- * Returns the names of a transaction's parameters, as far as they can be read without a parser: none where a
- * comment is inside of another one, or an expression, which may have texts of its own, inside of a text.
- */
+/** An expression in a text that holds no text, comment or call. */
+const SIMPLE_EXPRESSION = /\\\([^()"/]*\)/g;
+
+/** Returns whether a comment is inside of this one, or in this text an expression that may hold other texts. */
+const hasNested = (part: string): boolean =>
+  part.startsWith("/*")
+    ? part.includes("/*", 1)
+    : part.startsWith('"') && part.replace(SIMPLE_EXPRESSION, "").includes("\\(");
+
+/** Returns the names of a transaction's parameters, as far as they can be read without a parser. */
 function parameterNames(script: string): string[] {
-  const isNested = (text: string) => text.includes(text.startsWith("/*") ? "/*" : "\\(", 1);
-  if (script.match(NO_CODE)?.some(isNested)) return [];
+  if (script.match(NO_CODE)?.some(hasNested)) return [];
   const plain = script.replace(NO_CODE, " ");
-  const declarations = [...plain.matchAll(/\btransaction\s*\(([^)]*)/g)];
+  // Also behind a letter or a digit: an import's address may end there.
+  const declarations = [...plain.matchAll(/transaction\s*\(([^)]*)/g)];
   if (declarations.length !== 1) return [];
   const list = declarations[0]?.[1]?.trim() ?? "";
   // A type such as {String: Int} has colons and commas of its own.

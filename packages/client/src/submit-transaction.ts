@@ -110,7 +110,7 @@ async function submit(access: AccessApi, transaction: FlowTransaction, signal: A
  * Flow's error 1007: the transaction has not run, and has used no sequence number. Only the code at the
  * beginning is Flow's; further on may be a text of the transaction's author, such as that of a panic.
  */
-const WRONG_SEQUENCE_NUMBER = /^\[error code: 1007\].*has sequence number (\d+), but given (\d+)/is;
+const WRONG_SEQUENCE_NUMBER = /^\[error code: 1007\].*has sequence number (\d{1,20}), but given (\d{1,20})/is;
 
 function wrongSequenceNumber({ errorMessage }: TransactionResult): { expected: bigint; given: bigint } | undefined {
   const [, expected, given] = WRONG_SEQUENCE_NUMBER.exec(errorMessage) ?? [];

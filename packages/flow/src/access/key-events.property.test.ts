@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { addedKeys, revokedKeys } from "./key-events.ts";
 
-const index = fc.nat().map(String);
+const index = fc.nat(999_999_999).map(String);
 const added = {
   address: fc.constant("0xf8d6e0586b0a20c7"),
   publicKey: fc.record({
@@ -14,9 +14,16 @@ const added = {
   hashAlgorithm: fc.record({ rawValue: fc.constant("3") }),
 };
 
+const nested: unknown = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+
 /** Fields as a dishonest access node could send them. */
 const hostile = (fields: Record<string, fc.Arbitrary<unknown>>) => {
-  const other = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant({ length: 100_000 }));
+  const other = fc.oneof(
+    fc.jsonValue({ maxDepth: 2 }),
+    fc.constant({ length: 100_000 }),
+    fc.constant("Infinity"),
+    fc.constant(nested),
+  );
   const list = fc.record({ publicKey: other, signatureAlgorithm: other });
   return fc.record(
     Object.fromEntries(
@@ -41,7 +48,12 @@ it("events of another shape than the chain's are refused", () => {
     fc.property(hostile(added), hostile({ address: added.address, publicKey: index }), (ofAdded, ofRevoked) => {
       for (const key of keysOf(() => addedKeys([{ ...event, type: "flow.AccountKeyAdded", fields: ofAdded }]))) {
         read += 1;
-        expect(key).toMatchObject({ address: "f8d6e0586b0a20c7", hashAlgorithm: 3, signatureAlgorithm: 1 });
+        expect(key).toMatchObject({
+          address: "f8d6e0586b0a20c7",
+          hashAlgorithm: 3,
+          signatureAlgorithm: 1,
+          weight: 1000,
+        });
         expect(key.publicKey).toMatch(/^[0-9a-f]{128}$/);
         expect(key.keyIndex).toBeGreaterThanOrEqual(0);
       }

@@ -1,6 +1,6 @@
 import { bytesToHex } from "@countersign/keys";
 import type { ChainEvent } from "./resources.ts";
-import { address, array, digits, object } from "./wire.ts";
+import { address, array, object, smallNumber, string } from "./wire.ts";
 
 /** The key of a `flow.AccountKeyAdded` event. */
 export interface AddedKey {
@@ -18,7 +18,10 @@ export interface AddedKey {
   readonly signatureAlgorithm: number;
 }
 
-const number = (value: unknown, what: string): number => Number(digits(value, what));
+function ufix64(value: unknown, what: string): number {
+  if (!/^\d{1,12}\.\d{8}$/.test(string(value, what))) throw new TypeError(`${what} is no UFix64`);
+  return Number(value);
+}
 
 /**
  * Returns the keys that events of a transaction added, in the events' order. Throws TypeError for another
@@ -32,12 +35,16 @@ export function addedKeys(events: readonly ChainEvent[]): AddedKey[] {
       const key = object(fields.publicKey, "publicKey");
       return {
         address: address(fields.address, "address"),
-        publicKey: bytesToHex(Uint8Array.from(array(key.publicKey, "publicKey"), (byte) => number(byte, "publicKey"))),
-        keyIndex: number(fields.keyIndex, "keyIndex"),
-        // A UFix64.
-        weight: Number(fields.weight),
-        hashAlgorithm: number(object(fields.hashAlgorithm, "hashAlgorithm").rawValue, "hashAlgorithm"),
-        signatureAlgorithm: number(object(key.signatureAlgorithm, "signatureAlgorithm").rawValue, "signatureAlgorithm"),
+        publicKey: bytesToHex(
+          Uint8Array.from(array(key.publicKey, "publicKey"), (byte) => smallNumber(byte, "publicKey")),
+        ),
+        keyIndex: smallNumber(fields.keyIndex, "keyIndex"),
+        weight: ufix64(fields.weight, "weight"),
+        hashAlgorithm: smallNumber(object(fields.hashAlgorithm, "hashAlgorithm").rawValue, "hashAlgorithm"),
+        signatureAlgorithm: smallNumber(
+          object(key.signatureAlgorithm, "signatureAlgorithm").rawValue,
+          "signatureAlgorithm",
+        ),
       };
     });
 }
@@ -52,6 +59,6 @@ export function revokedKeys(events: readonly ChainEvent[]): Pick<AddedKey, "addr
     .filter((event) => event.type === "flow.AccountKeyRemoved")
     .map(({ fields }) => ({
       address: address(fields.address, "address"),
-      keyIndex: number(fields.publicKey, "publicKey"),
+      keyIndex: smallNumber(fields.publicKey, "publicKey"),
     }));
 }

@@ -15,10 +15,13 @@ function fail(what: string): never {
 export const object = (value: unknown, what: string): Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : fail(what);
 export const array = (value: unknown, what: string): unknown[] => (Array.isArray(value) ? value : fail(what));
-const string = (value: unknown, what: string): string => (typeof value === "string" ? value : fail(what));
-/** Of an unsigned integer of 64 bits, the longest that a node writes: a million digits take a second. */
-export const digits = (value: unknown, what: string): string =>
-  /^\d{1,20}$/.test(string(value, what)) ? (value as string) : fail(what);
+export const string = (value: unknown, what: string): string => (typeof value === "string" ? value : fail(what));
+/** Of a height, a sequence number or an amount: all FLOW has 18 digits, and a database takes no more than 19. */
+const digits = (value: unknown, what: string): string =>
+  /^\d{1,18}$/.test(string(value, what)) ? (value as string) : fail(what);
+/** An index, a weight or a code. */
+export const smallNumber = (value: unknown, what: string): number =>
+  /^\d{1,9}$/.test(string(value, what)) ? Number(value) : fail(what);
 const id = (value: unknown, what: string): string =>
   /^[0-9a-f]{64}$/.test(string(value, what)) ? (value as string) : fail(what);
 export const address = (value: unknown, what: string): string => {
@@ -88,11 +91,11 @@ export const readTransactionIds = (body: unknown): string[] =>
 export function readKey(body: unknown): ChainKey {
   const key = object(body, "key");
   return {
-    index: Number(digits(key.index, "index")),
+    index: smallNumber(key.index, "index"),
     publicKey: string(key.public_key, "public_key").replace(/^0x/, ""),
     signatureAlgorithm: string(key.signing_algorithm, "signing_algorithm"),
     hashAlgorithm: string(key.hashing_algorithm, "hashing_algorithm"),
-    weight: Number(digits(key.weight, "weight")),
+    weight: smallNumber(key.weight, "weight"),
     sequenceNumber: BigInt(digits(key.sequence_number, "sequence_number")),
     revoked: key.revoked === true,
   };
@@ -112,7 +115,7 @@ function readEvent(value: unknown): ChainEvent {
   return {
     type: string(event.type, "type"),
     transactionId: id(event.transaction_id, "transaction_id"),
-    index: Number(digits(event.event_index, "event_index")),
+    index: smallNumber(event.event_index, "event_index"),
     fields: readCadence(JSON.parse(fromBase64(string(event.payload, "payload")))) as Record<string, unknown>,
   };
 }
@@ -145,7 +148,7 @@ export function readTransaction(body: unknown): ChainTransaction {
     arguments: array(transaction.arguments ?? [], "arguments").map((each) => textFromBase64(string(each, "argument"))),
     proposalKey: {
       address: address(proposal.address, "proposal_key.address"),
-      keyId: Number(digits(proposal.key_index, "key_index")),
+      keyId: smallNumber(proposal.key_index, "key_index"),
       sequenceNumber: BigInt(digits(proposal.sequence_number, "sequence_number")),
     },
     payer: address(transaction.payer, "payer"),

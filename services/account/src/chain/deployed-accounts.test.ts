@@ -16,7 +16,7 @@ const keyAdded = (i: number, keyIndex: string, hash: string): ChainEvent => ({
       publicKey: Array(64).fill(keyIndex === "0" ? String(i) : "99"),
       signatureAlgorithm: { rawValue: "1" },
     },
-    weight: "1.0",
+    weight: "1.00000000",
     hashAlgorithm: { rawValue: hash },
     keyIndex,
   },

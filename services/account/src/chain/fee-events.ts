@@ -7,9 +7,9 @@ import { type EventsAccess, eventsIn } from "./events-in.ts";
 /** Transactions that are read at once. */
 const AT_ONCE = 8;
 
-/** Returns a text such as "0.00001000" in 10⁻⁸. Errors: TypeError. */
+/** Returns a UFix64 such as "0.00001000" in 10⁻⁸. Errors: TypeError. */
 function units(value: unknown, what: string): bigint {
-  const [, whole, fraction] = /^(\d+)\.(\d{8})$/.exec(String(value)) ?? [];
+  const [, whole, fraction] = /^(\d{1,12})\.(\d{8})$/.exec(String(value)) ?? [];
   if (whole === undefined || fraction === undefined) throw new TypeError(`${what} is no UFix64`);
   return BigInt(whole + fraction);
 }

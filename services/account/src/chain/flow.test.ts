@@ -21,7 +21,7 @@ const keyAdded = (transactionId: string, address: string, serverKey: string, ind
   fields: {
     address: `0x${address}`,
     publicKey: { publicKey: [...Buffer.from(serverKey, "hex")].map(String), signatureAlgorithm: { rawValue: "1" } },
-    weight: "1000.0",
+    weight: "1000.00000000",
     hashAlgorithm: { rawValue: "3" },
     keyIndex: "0",
   },

@@ -23,9 +23,9 @@ const webAddress = (value: unknown): string => {
   return URL.canParse(address) && /^https?:$/.test(new URL(address).protocol) ? address : "";
 };
 
-/** Returns the e-mail address unless it is not verified. Some providers write booleans as text. */
-const emailOf = ({ email, email_verified }: ProfileClaims): string =>
-  email_verified === false || email_verified === "false" ? "" : line(email, 320);
+/** Returns the e-mail address unless it is not verified. Some providers write booleans as text, or nothing. */
+const emailOf = ({ email, email_verified: isVerified = true }: ProfileClaims): string =>
+  isVerified === true || isVerified === "true" ? line(email, 320) : "";
 
 /** Returns the profile of a login through this issuer. Errors: InvalidLoginToken. */
 export function profileOf(
