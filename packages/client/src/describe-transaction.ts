@@ -137,7 +137,7 @@ const NO_CODE = /"(?:[^"\\]|\\[\s\S])*"?|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 /** An expression in a text that holds no text, comment or call. */
 const SIMPLE_EXPRESSION = /\\\([^()"/]*\)/g;
 
-/** Returns whether a comment is inside of this one, or in this text an expression that may hold other texts. */
+/** Returns whether this comment has another one inside, or this text an expression that may hold texts. */
 const hasNested = (part: string): boolean =>
   part.startsWith("/*")
     ? part.includes("/*", 1)

@@ -16,7 +16,7 @@ export const object = (value: unknown, what: string): Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : fail(what);
 export const array = (value: unknown, what: string): unknown[] => (Array.isArray(value) ? value : fail(what));
 export const string = (value: unknown, what: string): string => (typeof value === "string" ? value : fail(what));
-/** Of a height, a sequence number or an amount: all FLOW has 18 digits, and a database takes no more than 19. */
+/** Of a height, a sequence number or an amount: all FLOW has 18 digits, and databases take at most 19. */
 const digits = (value: unknown, what: string): string =>
   /^\d{1,18}$/.test(string(value, what)) ? (value as string) : fail(what);
 /** An index, a weight or a code. */

@@ -23,7 +23,7 @@ const webAddress = (value: unknown): string => {
   return URL.canParse(address) && /^https?:$/.test(new URL(address).protocol) ? address : "";
 };
 
-/** Returns the e-mail address unless it is not verified. Some providers write booleans as text, or nothing. */
+/** Returns the e-mail address unless it is not verified. Some providers write booleans as text, or none. */
 const emailOf = ({ email, email_verified: isVerified = true }: ProfileClaims): string =>
   isVerified === true || isVerified === "true" ? line(email, 320) : "";
 
