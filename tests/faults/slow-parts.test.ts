@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { seededRandom } from "@countersign/local-stack/testing/seeded-random.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createNewDevice, enroll } from "./new-device.ts";
 import {
   deployed,
   failures,
@@ -228,6 +229,20 @@ describe("the chain node", () => {
     await Promise.all(people.map(deployed));
     await exactlyOnce(...people);
     expect(people.flatMap(failures)).toEqual([]);
+  });
+
+  it("takes longer for an attempt's outcome than a phone's call waits: the new phone is enrolled", async () => {
+    const person = await createPerson();
+    await signUp(person);
+    await deployed(person);
+    proxied.network.when("device", "account", "account.v1.KeyAdditions/SubmitKeyAddition", () =>
+      node().delay(700, 100),
+    );
+    try {
+      await enroll(createNewDevice(person, "enrollmentBySignature", 0));
+    } finally {
+      node().pass();
+    }
   });
 
   it("breaks its answers off for 2 s, also the one to the submission", async () => {

@@ -44,6 +44,7 @@ const DEADLINES = {
   "account.v1.Admin/ResumeRotation": 10_000,
   "account.v1.Accounts/DeployAccount": 25_000,
   "account.v1.Accounts/LinkParent": 8_000,
+  "account.v1.KeyAdditions/ReconcileKeyAddition": 8_000,
   "account.v1.KeyAdditions/SubmitKeyAddition": 10_000,
   "account.v1.Messages/PrepareMessage": 8_000,
   "account.v1.ServerKeys/ListServerKeyRotations": 8_000,

@@ -10,7 +10,7 @@ import { TimeLocksService } from "@countersign/proto/device/v1/time_locks.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { TimeLocksService as SignerTimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
 import { createServiceRuntime, runService, type ServiceProcess } from "@countersign/runtime";
-import { keyAdditions } from "./clients/key-additions.ts";
+import { keyAdditions, SWEEP_TIMEOUT_MS } from "./clients/key-additions.ts";
 import { signerTimeLocks } from "./clients/time-locks.ts";
 import { loadConfig } from "./config.ts";
 import { recordDeviceUse } from "./domain/devices/record-device-use.ts";
@@ -90,7 +90,8 @@ async function start(service: ServiceProcess) {
   const listApps = async (accountId: string, sessionId: string) =>
     (await contacts.listApps({ accountId, sessionId }, { idempotent: true })).appIds;
   const webhooks = startWebhooks(runtime, { ...config.webhooks, store: webhookStore, listApps });
-  runtime.every(1_000, "two-factor sweep", sweepAndForget({ ...twoFactor, logger }));
+  const sweeping = { ...twoFactor, keyAdditions: keyAdditions(account, SWEEP_TIMEOUT_MS), logger };
+  runtime.every(1_000, "two-factor sweep", sweepAndForget(sweeping));
 
   const actions = createActionLog(postgres, clock);
   const admin = prismaAdminStore(prisma, requests, clock);

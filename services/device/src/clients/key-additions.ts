@@ -7,8 +7,10 @@ import type { ChainTransaction, KeyAddition } from "../domain/two-factor/two-fac
 
 /** Short: without an answer the old message is shown. */
 const PREPARE_TIMEOUT_MS = 2_000;
-/** Less than the sweeper's lease, and than the deadline of the calls that reconcile before they answer. */
+/** Less than the deadline of the calls that reconcile before they answer. */
 const RECONCILE_TIMEOUT_MS = 2_000;
+/** Of the sweeper: a chain that answers slower than the calls above wait is asked for as long as it takes. */
+export const SWEEP_TIMEOUT_MS = 8_000;
 /** Less than ATTEMPT_TIMEOUT_MS: no attempt is reconciled while this call may still be answered. */
 const SUBMIT_TIMEOUT_MS = 10_000;
 
@@ -29,8 +31,11 @@ function transactionOf(reference: TransactionReference | undefined): ChainTransa
  */
 const onBehalf = (call: UserCall) => ({ onBehalfOf: { ...call, signal: new AbortController().signal } });
 
-/** Calls account.v1.KeyAdditions. */
-export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditions {
+/** Calls account.v1.KeyAdditions; `reconcile` waits for `reconcileTimeoutMs`. */
+export function keyAdditions(
+  client: RpcClient<KeyAdditionsService>,
+  reconcileTimeoutMs = RECONCILE_TIMEOUT_MS,
+): KeyAdditions {
   return {
     async prepare(addition, currentMessage) {
       const request = { ...additionOf(addition), currentMessage: Buffer.from(currentMessage) };
@@ -55,7 +60,7 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
     },
 
     async reconcile(attempt): Promise<AttemptOutcome> {
-      const options = { deadlineMs: RECONCILE_TIMEOUT_MS, idempotent: true };
+      const options = { deadlineMs: reconcileTimeoutMs, idempotent: true };
       const { status, transaction, keyIndex } = await client.reconcileKeyAddition(attempt, options);
       switch (status) {
         case KeyAdditionStatus.KEY_ADDITION_STATUS_SUBMITTED:

@@ -11,7 +11,7 @@ interface TwoFactorSweeperOptions {
 }
 
 const BATCH = 50;
-/** How long a replica has a request to itself: longer than one call to the account service. */
+/** How long a replica has a request to itself. Several may ask a slow chain: each step is taken once. */
 const LEASE_MS = 4_000;
 /** How long a request, with its e-mail and IP address, is kept after its end. */
 const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
