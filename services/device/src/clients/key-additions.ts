@@ -9,7 +9,7 @@ import type { ChainTransaction, KeyAddition } from "../domain/two-factor/two-fac
 const PREPARE_TIMEOUT_MS = 2_000;
 /** Less than the deadline of the calls that reconcile before they answer. */
 const RECONCILE_TIMEOUT_MS = 2_000;
-/** Of the sweeper: a chain that answers slower than the calls above wait is asked for as long as it takes. */
+/** Of the sweeper, which waits for chains that answer slower than those calls may. */
 export const SWEEP_TIMEOUT_MS = 8_000;
 /** Less than ATTEMPT_TIMEOUT_MS: no attempt is reconciled while this call may still be answered. */
 const SUBMIT_TIMEOUT_MS = 10_000;
