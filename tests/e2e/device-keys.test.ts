@@ -19,6 +19,7 @@ import {
   logIn,
   newPhone,
   type Person,
+  payloadOf,
   pollOptions,
   problemOf,
   secondPhone,
@@ -75,6 +76,22 @@ describe("a thief's device that its owner has approved by mistake", () => {
     const [lock] = await owner.client.timeLocks();
     await owner.client.cancelTimeLock(lock!.id);
     expect(await problemOf(change(thief, lockOut))).toMatchObject({ status: 403, error: "TimeLockCancelled" });
+  });
+
+  it("does not keep its key by using up what the account may have signed and not sent", async () => {
+    const { owner, thief } = await robbed();
+    const keyId = await indexOf(owner, thief.deviceKey);
+    const payload = { ...decodeMessage(await payloadOf(owner)), gasLimit: 9999n };
+    const hoard = async (sequenceNumber: bigint): Promise<unknown> => {
+      const one = { ...payload, proposalKey: { address: owner.address, keyId, sequenceNumber } };
+      const signature = bytesToHex(await thief.deviceKey.sign(payloadMessage(one)));
+      const payloadSignatures = [{ address: owner.address, keyId, signature }];
+      const { status, body } = await ask("paymaster", tokenOf(thief), envelopeMessage({ ...one, payloadSignatures }));
+      return status === 200 ? hoard(sequenceNumber + 1n) : body.reason;
+    };
+    expect(await hoard(0n)).toBe("BudgetExceeded");
+    await change(owner, { template: "revoke-user-key", oldKey: thief.deviceKey.publicKey });
+    expect((await access.accountKeys(owner.address))[keyId]).toMatchObject({ revoked: true });
   });
 
   it("an honest device does it once it is old enough", async () => {

@@ -1,6 +1,8 @@
-import { envelopeMessage, payloadMessage } from "@countersign/flow";
+import { envelopeMessage, type FlowTransaction, payloadMessage } from "@countersign/flow";
+import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_POLICY } from "../policy/policy.ts";
+import { addKey, changeOf, sessionOf } from "../testing/key-history-fixture.ts";
 import {
   account,
   asked,
@@ -33,7 +35,7 @@ describe("the reservation of a signature", () => {
 
   it("a backend's own budgets stand before the policy's for backends", () => {
     const budgets = [{ windowSeconds: 60, count: 1, computation: undefined, fees: undefined }];
-    const spender = { operation: "paymaster", chainName, token } as const;
+    const spender = { operation: "paymaster", chainName, token, template: undefined } as const;
     const reservationFor = createReservationFor(
       (caller) => (caller === "gateway" ? undefined : { apps: new Set(), ...(caller === "shop" && { budgets }) }),
       clock,
@@ -47,7 +49,7 @@ describe("the reservation of a signature", () => {
 
   it("only open fees where the operator has no budgets", () => {
     const none = { account: [], app: [], service: [], backend: [], creation: [] };
-    const spender = { operation: "paymaster", chainName, token, caller: "gateway" } as const;
+    const spender = { operation: "paymaster", chainName, token, caller: "gateway", template: undefined } as const;
     const { windows } = createReservationFor(() => undefined, clock)(tx(), spender, {
       ...DEFAULT_POLICY,
       budgets: none,
@@ -57,7 +59,8 @@ describe("the reservation of a signature", () => {
 
   it("a recovery session's is in no budget that a device of the account uses up, but in those of app and service", () => {
     const ownersOf = (scope: "full" | "recover") => {
-      const spender = { operation: "paymaster", chainName, token: { ...token, scope }, caller: "gateway" } as const;
+      const by = { ...token, scope };
+      const spender = { operation: "paymaster", chainName, token: by, caller: "gateway", template: undefined } as const;
       const { windows } = createReservationFor(() => undefined, clock)(tx(), spender, DEFAULT_POLICY);
       return windows.map(({ id }) => [id.split("/")[0], readWindowId(id).whose]);
     };
@@ -69,5 +72,26 @@ describe("the reservation of a signature", () => {
     expect(ownersOf("full")).toEqual([["account", accountId], ...shared, ["open", accountId]]);
     const own = `${accountId}/recovery`;
     expect(ownersOf("recover")).toEqual([["account", own], ...shared, ["open", own]]);
+  });
+
+  it("a device's revocation is in no budget that another device uses up, by no transaction", async () => {
+    const owner = generateKeyPair();
+    const thief = generateKeyPair();
+    const budgetsOf = async (by: typeof owner, payload: FlowTransaction) => {
+      const session = { ...sessionOf(by), issuedAt: clock.now() };
+      await transaction(asked(payloadMessage(payload), session));
+      const ids = state.reserved.at(-1)!.windows.map(({ id }) => id);
+      return ids.filter((id) => /^(account|open)/.test(id));
+    };
+    const revocation = (of: typeof owner) => changeOf({ template: "revoke-user-key", oldKey: of.publicKey.publicKey });
+    await addKey(owner.publicKey);
+    await addKey(thief.publicKey);
+    clock.advance(48 * 3_600_000);
+
+    const takesOff = await budgetsOf(owner, revocation(thief));
+    expect(takesOff.map((id) => id.split("/")[0])).toEqual(["account", "open"]);
+    const thiefs = [...(await budgetsOf(thief, tx())), ...(await budgetsOf(thief, revocation(owner)))];
+    expect(takesOff.filter((id) => thiefs.includes(id))).toEqual([]);
+    expect(takesOff.every((id) => readWindowId(id).whose.startsWith(`${account.accountId}/`))).toBe(true);
   });
 });

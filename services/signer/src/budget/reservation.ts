@@ -1,5 +1,5 @@
-import type { Clock, VerifiedToken } from "@countersign/core";
-import type { DecodedMessage } from "@countersign/flow";
+import { type Clock, limitIdOf, type VerifiedToken } from "@countersign/core";
+import type { DecodedMessage, TemplateName } from "@countersign/flow";
 import {
   type Amounts,
   type BudgetPolicy,
@@ -19,16 +19,21 @@ export type BackendBudgets = (caller: string) => { readonly budgets?: readonly B
 export interface Spender {
   readonly operation: "transaction" | "paymaster";
   readonly chainName: string;
-  readonly token: Pick<VerifiedToken, "accountId" | "appId" | "scope">;
+  readonly token: VerifiedToken;
+  /** The template that the transaction runs; undefined: a custom script. */
+  readonly template: TemplateName | undefined;
   readonly caller: string;
 }
 
 /**
- * Returns whose budget of an account a token uses. Recovery sessions have one of their own: a device that a
- * thief has must not keep them out by using up the account's.
+ * Returns whose budget of an account a transaction uses. Recovery sessions have one of their own, and each
+ * device has one for its revocations: a device that a thief has must not keep its own key on the account by
+ * using up the account's.
  */
-const budgetOf = ({ accountId, scope }: Spender["token"]): string =>
-  scope === "recover" ? `${accountId}/recovery` : accountId;
+function budgetOf({ token, template }: Spender): string {
+  if (token.scope === "recover") return `${token.accountId}/recovery`;
+  return template === "revoke-user-key" ? `${limitIdOf(token)}/revocations` : token.accountId;
+}
 
 /** Returns the most that a signature lets a transaction use: only the paymaster's costs fees. */
 export function amountsOf(
@@ -49,18 +54,20 @@ export function amountsOf(
 export function createReservationFor(backendOf: BackendBudgets, clock: Clock) {
   return function reservationFor(
     message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
-    { operation, chainName, token, caller }: Spender,
+    spender: Spender,
     policy: BudgetPolicy,
   ): Reservation {
     const now = clock.now();
     const { budgets } = policy;
+    const { operation, chainName, token, caller } = spender;
+    const ofAccount = budgetOf(spender);
     const backend = backendOf(caller);
     const windows = [
-      ...windowsAt("account", budgetOf(token), budgets.account, now),
+      ...windowsAt("account", ofAccount, budgets.account, now),
       ...windowsAt("app", token.appId, budgets.app, now),
       ...windowsAt("service", "all", budgets.service, now),
       ...(backend ? windowsAt("backend", caller, backend.budgets ?? budgets.backend, now) : []),
-      openFeesWindow(budgetOf(token), policy.openFeesCap),
+      openFeesWindow(ofAccount, policy.openFeesCap),
     ];
     return {
       chainName,

@@ -41,12 +41,12 @@ export const signPaymaster = (ports: SignPaymasterPorts) => {
 
       await passScriptOrTemplate(ports, facts, context);
 
-      const { chain } = facts;
+      const { chain, template } = facts;
       const now = clock.now();
       await recordEffects(effectStore, facts, effectsOfPaymaster(facts, approval, now), now);
       const on = { chainName: chain.chainName };
       const key = { role: "paymaster", ...on, version: paymasterVersion(chain) } as const;
-      const spender = { operation: "paymaster", ...on, token, caller } as const;
+      const spender = { operation: "paymaster", ...on, token, caller, template: template?.name } as const;
       const { address, keyId } = chain.paymaster;
       return { key, address, keyId, reservation: reservationFor(message, spender, policy) };
     });

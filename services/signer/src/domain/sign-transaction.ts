@@ -75,11 +75,11 @@ export const signTransaction = (ports: SigningPorts) => {
 
       // In one transaction of the database, which checks the limits that concurrent requests share.
       const now = clock.now();
-      const { account } = facts;
+      const { account, template } = facts;
       const effects = effectsOfTransaction(facts, unfrozenAt(account.accountId), now);
       await recordEffects(effectStore, facts, effects, now);
       const { chainName, address, serverKeyIndex } = account;
-      const spender = { operation: "transaction", chainName, token, caller } as const;
+      const spender = { operation: "transaction", chainName, token, caller, template: template?.name } as const;
       const reservation = reservationFor(message, spender, policy);
       return { key: serverKeyOf(account), address, keyId: serverKeyIndex, reservation };
     });
