@@ -1,4 +1,12 @@
-import { claimRows, type Postgres, type Queries, sql, sqlFile, writeTogether } from "@countersign/postgres";
+import {
+  claimRows,
+  createShardBatcher,
+  type Postgres,
+  type Queries,
+  sql,
+  sqlFile,
+  writeTogether,
+} from "@countersign/postgres";
 import type { OpenSagas } from "@countersign/runtime";
 import type { IdentityStore } from "../domain/login.ts";
 import type {
@@ -30,14 +38,22 @@ async function lockIdentity(tx: Queries, { profile, newAccountId, now }: LeaseSi
     VALUES (${issuer}, ${subject}, ${newAccountId}::uuid, ${email}, ${name}, ${now})
     ON CONFLICT (issuer, subject) DO UPDATE SET email = EXCLUDED.email WHERE false`);
   if (inserted === 1) return { accountId: newAccountId, isNew: true };
-  return { accountId: (await findAccount(tx, issuer, subject))!, isNew: false };
+  const [accountId] = await findAccounts(tx, [profile]);
+  return { accountId: accountId!, isNew: false };
 }
 
-/** Not remembered: a person who was erased, or whose sign-up was cancelled, may sign up again. */
-async function findAccount(queries: Queries, issuer: string, subject: string): Promise<string | undefined> {
-  const [found] = await queries.query<{ accountId: string }>(sql`
-    SELECT account_id AS "accountId" FROM identity WHERE issuer = ${issuer} AND subject = ${subject}`);
-  return found?.accountId;
+type Identity = Pick<LeaseSignUp["profile"], "issuer" | "subject">;
+
+/** Returns the account of each identity. */
+async function findAccounts(queries: Queries, identities: readonly Identity[]): Promise<(string | undefined)[]> {
+  const issuers = [...new Set(identities.map(({ issuer }) => issuer))];
+  const subjects = identities.map(({ subject }) => subject);
+  const rows = await queries.query<Identity & { accountId: string }>(sql`
+    SELECT issuer, subject, account_id AS "accountId" FROM identity
+    WHERE issuer = ANY(${issuers}) AND subject = ANY(${subjects})`);
+  const nameOf = ({ issuer, subject }: Identity) => JSON.stringify([issuer, subject]);
+  const found = new Map(rows.map((row) => [nameOf(row), row.accountId]));
+  return identities.map((each) => found.get(nameOf(each)));
 }
 
 const findSignUp = sqlFile(new URL("../../sql/find-sign-up.sql", import.meta.url));
@@ -116,6 +132,12 @@ const markSteps = {
 /** Keeps identities and sign-up sagas in Postgres. Prisma is not used where every sign-up passes. */
 export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
   const writeMark = writeTogether(postgres, markSteps);
+  // Not remembered: a person who was erased, or whose sign-up was cancelled, may sign up again.
+  const findAccount = createShardBatcher(
+    postgres,
+    ({ subject }: Identity) => subject,
+    (identities) => findAccounts(postgres, identities),
+  );
   return {
     lease: (command, decide) =>
       postgres.transaction(async (tx) => {
@@ -156,7 +178,7 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
       );
     },
 
-    accountOf: (issuer, subject) => findAccount(postgres, issuer, subject),
+    accountOf: (issuer, subject) => findAccount({ issuer, subject }),
 
     async accountByKey({ publicKey }) {
       const rows = await prisma.signUp.findMany({
