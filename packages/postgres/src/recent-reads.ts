@@ -3,6 +3,8 @@ import { LRUCache } from "lru-cache";
 
 /** How long a read may answer later requests, counted from its beginning. */
 const CACHE_MS = 500;
+/** A process serves fewer accounts within CACHE_MS; each takes about a kilobyte until it is evicted. */
+const MAX_ACCOUNTS = 5_000;
 /** After a change, until no replica has an older read; a timer may end a moment early. */
 const FORGET_MS = CACHE_MS + 20;
 
@@ -16,16 +18,14 @@ export interface RecentReads<T> {
 }
 
 /**
- * Caches reads of `maxAccounts` accounts for CACHE_MS from an account's first one, also while they are under
- * way, but only answers for which `isLasting`. A change that every replica must know before it goes on waits
- * for `forgetEverywhere`.
+ * Caches reads for CACHE_MS from an account's first one, also while they are under way, but only answers for
+ * which `isLasting`. A change that every replica must know before it goes on waits for `forgetEverywhere`.
  */
 export function createRecentReads<T>(
   read: (accountId: string, chainName: string) => Promise<T>,
   isLasting: (found: T) => boolean,
-  maxAccounts: number,
 ): RecentReads<T> {
-  const accounts = new LRUCache<string, { start: number; reads: Map<string, Promise<T>> }>({ max: maxAccounts });
+  const accounts = new LRUCache<string, { start: number; reads: Map<string, Promise<T>> }>({ max: MAX_ACCOUNTS });
 
   const readsOf = (accountId: string): Map<string, Promise<T>> => {
     const now = performance.now();

@@ -2,8 +2,6 @@ import { createRecentReads, type RecentReads } from "@countersign/postgres";
 import type { AccountDeployment } from "../domain/accounts/account.ts";
 import type { AccountStore } from "../domain/ports.ts";
 
-const MAX_ACCOUNTS = 20_000;
-
 /** Returns the store for changing parents: every replica reads the change once it is acknowledged. */
 export const writingParents = (
   { find, setParents }: Pick<AccountStore, "find" | "setParents">,
@@ -26,5 +24,4 @@ export const rememberAccounts = (find: AccountStore["find"], chainNames: () => I
     (found: AccountDeployment | undefined) =>
       found !== undefined &&
       [...chainNames()].every((name) => found.account.addresses.some(({ chainName }) => chainName === name)),
-    MAX_ACCOUNTS,
   );

@@ -1,8 +1,6 @@
 import { createRecentReads, type RecentReads } from "@countersign/postgres";
 import type { Binding } from "../policy/account.ts";
 
-const MAX_CACHED_ACCOUNTS = 50_000;
-
 export type KnownBindings = RecentReads<Binding[]>;
 
 /** Returns whether an account is bound and not rotating: then its bindings may be cached. */
@@ -11,4 +9,4 @@ const isUnchanging = (found: readonly Binding[]): boolean =>
 
 /** Caches accounts' bindings for a moment, but not during a rotation. */
 export const createKnownBindings = (read: (accountId: string) => Promise<Binding[]>): KnownBindings =>
-  createRecentReads(read, isUnchanging, MAX_CACHED_ACCOUNTS);
+  createRecentReads(read, isUnchanging);
