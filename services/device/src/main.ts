@@ -13,6 +13,7 @@ import { createServiceRuntime, runService, type ServiceProcess } from "@counters
 import { keyAdditions, SWEEP_TIMEOUT_MS } from "./clients/key-additions.ts";
 import { signerTimeLocks } from "./clients/time-locks.ts";
 import { loadConfig } from "./config.ts";
+import { RECOVERED_DEVICES } from "./domain/devices/device-limit.ts";
 import { recordDeviceUse } from "./domain/devices/record-device-use.ts";
 import { retireDevice } from "./domain/devices/retire-device.ts";
 import { limitChainReads } from "./domain/two-factor/limit-chain-reads.ts";
@@ -47,6 +48,7 @@ async function start(service: ServiceProcess) {
   const runtime = createServiceRuntime(service, config);
   const { clock, logger } = runtime;
   const { maxDevices, updatesPerMinute, passkeys } = config;
+  const mostDevices = maxDevices + RECOVERED_DEVICES;
 
   const { prisma, postgres } = await runtime.database(PrismaClient);
   const devices = asPort("devices", postgresDeviceStore(prisma, postgres));
@@ -108,7 +110,7 @@ async function start(service: ServiceProcess) {
         webhooks: { ...webhooks, store: webhookStore, ...config.webhooks },
       }),
     )
-    .add(DevicesService, devicesHandlers({ store: devices, clock, maxDevices, updatesPerMinute }))
+    .add(DevicesService, devicesHandlers({ store: devices, clock, maxDevices: mostDevices, updatesPerMinute }))
     .add(TwoFactorService, twoFactorHandlers(twoFactor))
     .add(TimeLocksService, timeLocksHandlers({ store: devices, timeLocks: signerTimeLocks(signer) }))
     .add(AccountEventsService, accountEventsHandlers(accountEvents));

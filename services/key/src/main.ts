@@ -11,6 +11,7 @@ import { deviceDirectory } from "./clients/device-directory.ts";
 import { loadConfig } from "./config.ts";
 import { emitUnregisteredKeys } from "./domain/emit-unregistered-keys.ts";
 import { followChain } from "./domain/follow-chain.ts";
+import { RECOVERED_KEYS } from "./domain/register-key.ts";
 import { repairOnRead } from "./jobs/repair-on-read.ts";
 import { keyAdminHandlers } from "./rpc/admin.ts";
 import { keysHandlers } from "./rpc/keys.ts";
@@ -61,7 +62,7 @@ async function start(service: ServiceProcess) {
     .server({ tokenVerifier, deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 } })
     .add(AdminService, adminHandlers({ actions, readings: keyReadings(postgres) }))
     .add(KeyAdminService, keyAdminHandlers(comparing))
-    .add(KeysService, keysHandlers({ ...reading, maxUserKeys, reportsPerMinute }));
+    .add(KeysService, keysHandlers({ ...reading, maxUserKeys: maxUserKeys + RECOVERED_KEYS, reportsPerMinute }));
   await runtime.serve(server, tokenState);
 }
 

@@ -24,7 +24,10 @@ const target = { accountId, chainName, userKey: publicKeyToProto(newDevice) };
 const transactionId = "ab".repeat(32);
 
 it.each([
-  ["prepare", async () => handlers.prepareKeyAddition({ ...target, currentMessage: Buffer.alloc(0) }, call)],
+  [
+    "prepare",
+    async () => handlers.prepareKeyAddition({ ...target, recovering: false, currentMessage: Buffer.alloc(0) }, call),
+  ],
   [
     "submit",
     async () => {

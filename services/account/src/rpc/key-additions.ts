@@ -1,5 +1,9 @@
 import { AppError, invalidField } from "@countersign/core";
-import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
+import {
+  KeyAdditionStatus,
+  type KeyAdditionsService,
+  type PrepareKeyAdditionRequest,
+} from "@countersign/proto/account/v1/key_additions.ts";
 import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
 import type { KeyAdditionState } from "../domain/key-additions/key-addition.ts";
 import type { NamedTransactionOptions } from "../domain/key-additions/named-transaction.ts";
@@ -35,10 +39,14 @@ export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<Key
   const submit = submitKeyAddition(options);
   const reconcile = reconcileKeyAddition(options);
   const verify = verifyKeyAddition(options);
+  const preparedFrom = (request: PrepareKeyAdditionRequest) => ({
+    ...targetFrom(request),
+    recovering: request.recovering,
+  });
   const transactionOf = (id: string, chainName: string) => transactionToProto(id, chainName, transactionUrl);
   return {
     prepareKeyAddition: async (request, call) => ({
-      message: Buffer.from(await fromChain(prepare(targetFrom(request), request.currentMessage, call.signal))),
+      message: Buffer.from(await fromChain(prepare(preparedFrom(request), request.currentMessage, call.signal))),
     }),
 
     /** Only for the token's own account, with the token's own key as approver. */

@@ -29,7 +29,7 @@ import {
 export const attemptId = "01900000-0000-7000-8000-00000000000a";
 export const approver = generateKeyPair();
 export const newDevice = generateKeyPair().publicKey;
-export const target = { accountId, chainName, userKey: newDevice };
+export const target = { accountId, chainName, userKey: newDevice, recovering: false };
 
 /** The state of the chain and the store, and the calls that were made; new for each test. */
 export const world = {

@@ -10,7 +10,7 @@ const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "
 const expected = { id: transaction.id, refUrl: transaction.refUrl };
 const userKey = generateKeyPair().publicKey;
 const approverKey = generateKeyPair().publicKey;
-const addition = { accountId: "a", chainName: "flow-emulator", userKey };
+const addition = { accountId: "a", chainName: "flow-emulator", userKey, recovering: true };
 const wire = { accountId: "a", chainName: "flow-emulator", userKey: publicKeyToProto(userKey) };
 const call = { requestId: "r", trace: newTrace(), rawToken: "token" };
 
@@ -23,7 +23,7 @@ describe("the client of account.v1.KeyAdditions", () => {
   it("prepares and may ask again", async () => {
     const { client, port } = withAnswers({ prepareKeyAddition: { message: Buffer.from("new") } });
     expect(await port.prepare(addition, Buffer.from("old"))).toEqual(Buffer.from("new"));
-    const request = { ...wire, currentMessage: Buffer.from("old") };
+    const request = { ...wire, recovering: true, currentMessage: Buffer.from("old") };
     expect(client.prepareKeyAddition).toHaveBeenCalledWith(request, expect.objectContaining({ idempotent: true }));
   });
 

@@ -38,7 +38,8 @@ export function keyAdditions(
 ): KeyAdditions {
   return {
     async prepare(addition, currentMessage) {
-      const request = { ...additionOf(addition), currentMessage: Buffer.from(currentMessage) };
+      const { recovering } = addition;
+      const request = { ...additionOf(addition), recovering, currentMessage: Buffer.from(currentMessage) };
       const options = { deadlineMs: PREPARE_TIMEOUT_MS, idempotent: true };
       const { message } = await client.prepareKeyAddition(request, options);
       return message;

@@ -10,6 +10,9 @@ export type RegisterKey = Omit<
   requestId: string;
 };
 
+/** Keys that may be registered beyond the limit: of devices that a recovery key brings back. */
+export const RECOVERED_KEYS = 10;
+
 export interface RegisterKeyOptions {
   store: KeyStore;
   clock: Clock;

@@ -51,6 +51,12 @@ describe("the prepared message", () => {
     await expect(prepare(current)).rejects.toMatchObject({ reason: "TooManyKeys" });
   });
 
+  it("is prepared for a recovery key however many keys there are: a thief's device may have added them", async () => {
+    world.keys = [...world.keys, key(2, "11".repeat(64)), key(3, "22".repeat(64))];
+    await expect(prepare()).rejects.toMatchObject({ reason: "TooManyKeys" });
+    await prepareKeyAddition(options)({ ...target, recovering: true }, new Uint8Array(), signal);
+  });
+
   it("is refused for keys that the chain cannot carry", async () => {
     const userKey = generateKeyPair("EdDSA").publicKey;
     const work = prepareKeyAddition(options)({ ...target, userKey }, new Uint8Array(), signal);

@@ -14,6 +14,11 @@ export interface PrepareKeyAdditionOptions extends AccountsOnChains {
   readonly maxUserKeys: number;
 }
 
+/** A key to add; `recovering`: the recovery key, which has a session, is to approve it. */
+export interface PreparedTarget extends KeyAdditionTarget {
+  readonly recovering: boolean;
+}
+
 /**
  * A reference block of at most this age leaves half of its validity for the decision and half for submitting.
  */
@@ -27,13 +32,14 @@ const RENEW_AFTER_BLOCKS = 300n;
  */
 export const prepareKeyAddition =
   ({ accounts, chains, maxUserKeys }: PrepareKeyAdditionOptions) =>
-  async (target: KeyAdditionTarget, current: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+  async (target: PreparedTarget, current: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
     const chain = chainNamed(chains, target.chainName);
     requireFlowKey(target.chainName, target.userKey);
     const account = await cadenceAddressOf(accounts, target.accountId, target.chainName);
     const [keys, latest] = await Promise.all([chain.accountKeys(account, signal), chain.latestBlock(signal)]);
     const { index: keyId, sequenceNumber } = serverKeyOf(keys);
-    requireBelowKeyLimit(keys, maxUserKeys);
+    // A thief's device fills the limit in minutes, with keys that the recovery key cannot revoke.
+    if (!target.recovering) requireBelowKeyLimit(keys, maxUserKeys);
     const payloadAt = (referenceBlockId: string): TransactionPayload =>
       addUserKeyPayload(target.userKey, {
         account,

@@ -157,6 +157,10 @@ describe("submitting", () => {
     world.keys = [...world.keys, key(2, "11".repeat(64)), key(3, "22".repeat(64))];
     await expect(submit({ message, signature })).rejects.toMatchObject({ reason: "TooManyKeys" });
     expect(world.signatures).toBe(0);
+    const recovery = generateKeyPair();
+    world.keys = [...world.keys, key(4, recovery.publicKey.publicKey, { weight: 999 })];
+    const byRecovery = { approverKey: recovery.publicKey, signature: plain(recovery.privateKey, message) };
+    expect(await submit({ message, ...byRecovery })).toMatchObject({ state: "submitted" });
   });
 
   it("refuses an approver whose key was revoked", async () => {

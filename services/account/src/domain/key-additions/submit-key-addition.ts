@@ -65,12 +65,14 @@ export const submitKeyAddition =
     const payload = decodePayload(message, isAddition(account, userKey), "not the addition of this key");
     const keys = await chain.accountKeys(account, signal);
     const { publicKey } = approverKey;
-    const approver = activeKey(keys, "user", publicKey) ?? activeKey(keys, "recovery", publicKey);
+    const device = activeKey(keys, "user", publicKey);
+    const approver = device ?? activeKey(keys, "recovery", publicKey);
     const relyingParties = passkeys.relyingPartiesOf(command.appId);
     if (!approver || !verifyUserSignature(approverKey, message, command.signature, relyingParties)) {
       throw new AppError("InvalidSignature");
     }
-    requireBelowKeyLimit(keys, maxUserKeys);
+    // The recovery key adds one at a time, after a time lock.
+    if (device) requireBelowKeyLimit(keys, maxUserKeys);
     const proposer = keys.find(({ index }) => index === payload.proposalKey.keyId);
     const referenceHeight = await recentHeight(chain, payload.referenceBlockId, signal);
     if (proposer?.sequenceNumber !== payload.proposalKey.sequenceNumber) throw new AppError("MessageRenewed");

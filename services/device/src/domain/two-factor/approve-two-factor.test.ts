@@ -269,6 +269,18 @@ describe("approveTwoFactor", () => {
     expect(world.chain.submissions).toEqual([]);
   });
 
+  it("enrolls one by the recovery key where a thief's devices have reached the device limit", async () => {
+    for (let index = 1; index < 20; index++) await world.device(accountId);
+    const keys = generateKeyPair();
+    const key = { deviceKey: keys.publicKey, accountKey: keys.publicKey };
+    await world.sign(
+      { ...old, keys, session: { ...old.session, ...key, recoverySessionId: v7() } },
+      asked.id,
+      asked.message,
+    );
+    expect(row().status).toBe("approved");
+  });
+
   it.each(["sign", "report"] as const)("enrolls no device while the account is frozen (%s)", async (way) => {
     world.frozen.add(accountId);
     const approval = way === "sign" ? world.sign(old, asked.id, asked.message) : world.report(old, asked.id, TX);

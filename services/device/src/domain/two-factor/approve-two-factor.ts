@@ -82,7 +82,8 @@ export function approveTwoFactor(ports: ApprovePorts) {
     requireOpen(twoFactor);
     requireOtherDevice(twoFactor, session);
     if (twoFactor.wrongApprovals >= maxWrongApprovals(session)) throw noApprovalsLeft(twoFactor, ports.clock.now());
-    requireBelowDeviceLimit(live, twoFactor.userKey.deviceKey, ports.maxDevices);
+    if (session.recoverySessionId === undefined)
+      requireBelowDeviceLimit(live, twoFactor.userKey.deviceKey, ports.maxDevices);
     const decided =
       "transactionId" in approval
         ? await approveWithTransaction(ports, twoFactor, approverId, command, approval.transactionId)

@@ -13,6 +13,7 @@ const ofAccount = () => ({
   accountId: v7(),
   chainName: "flow-emulator",
   userKey: generateKeyPair().publicKey,
+  recovering: false,
 });
 
 describe("one request's reads of the chain in a minute", () => {

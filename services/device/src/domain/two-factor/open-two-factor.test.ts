@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 import { v7 } from "uuid";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
 import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
 import {
@@ -107,6 +107,9 @@ describe("openTwoFactor", () => {
     for (let index = 1; index < 20; index++) await world.device(accountId);
     await expect(open()).rejects.toMatchObject(refused("TooManyDevices"));
     expect(store.rows.size).toBe(0);
+    const prepared = vi.spyOn(world.chain, "prepare");
+    await open({ recovering: true });
+    expect(prepared.mock.calls[0]![0]).toMatchObject({ recovering: true });
     const { userKey } = world.enrollmentRequest(accountId);
     await expect(open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } })).resolves.toBeDefined();
     await expect(world.open(world.enrollmentRequest(v7()))).resolves.toBeDefined();

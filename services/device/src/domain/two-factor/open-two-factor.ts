@@ -96,8 +96,9 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     // account's lock.
     await requests.withAccount(accountId, (account) => requireBelowLimits(account, clock.now(), recovering));
     const live = await options.devices.listLive(accountId);
-    requireBelowDeviceLimit(live, userKey.deviceKey, options.maxDevices);
-    const message = await keyAdditions.prepare({ accountId, chainName, userKey: userKey.accountKey }, new Uint8Array());
+    if (!recovering) requireBelowDeviceLimit(live, userKey.deviceKey, options.maxDevices);
+    const addition = { accountId, chainName, userKey: userKey.accountKey, recovering };
+    const message = await keyAdditions.prepare(addition, new Uint8Array());
     const notified = live.find(({ publicKey }) => !samePublicKey(publicKey, userKey.deviceKey));
 
     const now = clock.now();

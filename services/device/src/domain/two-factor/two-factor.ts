@@ -76,10 +76,13 @@ export interface KeyAddition {
   accountId: string;
   chainName: string;
   userKey: PublicKey;
+  /** The recovery key had a session when the addition was requested. */
+  recovering: boolean;
 }
 
-export const keyAdditionOf = ({ accountId, chainName, userKey }: TwoFactor): KeyAddition => ({
+export const keyAdditionOf = ({ accountId, chainName, userKey, openedInRecovery }: TwoFactor): KeyAddition => ({
   accountId,
   chainName,
+  recovering: openedInRecovery,
   userKey: userKey.accountKey,
 });
