@@ -103,10 +103,12 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
     path: "/auth/v1/sessions/{id}",
     operationId: "endSession",
     summary: "Ends one session of the account",
-    description: "Its access tokens stop working everywhere within two seconds.",
+    description:
+      "Its access tokens stop working everywhere within two seconds. Devices end three sessions of the recovery " +
+      "key in a day; then it is `TimeLockContested`.",
     token: "user",
     request: { params: z.object({ id: uuid("The session's id.") }) },
-    errors: ["SessionNotFound"],
+    errors: ["SessionNotFound", "TimeLockContested"],
     handler: ({ params }, call) => sessions.endSession({ sessionId: params.id }, repeatable(call)),
   }),
   route({
@@ -114,7 +116,9 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
     path: "/auth/v1/sessions",
     operationId: "endOtherSessions",
     summary: "Ends every session of the account but the caller's own",
-    description: "Their access tokens stop working everywhere within two seconds.",
+    description:
+      "Their access tokens stop working everywhere within two seconds. Sessions of the recovery key stay once " +
+      "devices have ended three of them in a day.",
     token: "user",
     handler: (_input, call) => sessions.endOtherSessions({}, repeatable(call)),
   }),

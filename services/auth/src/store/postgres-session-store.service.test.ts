@@ -2,7 +2,7 @@ import { uuidv4, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";
-import { rotate, type Session } from "../domain/sessions/session.ts";
+import { DAY_MS, rotate, type Session, type SessionStore } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, postgres, prisma, replacedOf, someSession, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
 import { waitsForAccount } from "../testing/waits-for-account.ts";
@@ -79,6 +79,26 @@ describe("sessions", () => {
     expect(await waitsForAccount(accountId, end)).toBe(true);
     expect(await sessions().list(accountId, now)).toEqual([own]);
     expect(await sessions().list(elsewhere.accountId, now)).toEqual([elsewhere]);
+  });
+
+  it("devices end three recovery sessions in a day: a thief's phone could end each one of the owner's", async () => {
+    const own = someSession();
+    const { accountId } = own;
+    await sessions().begin(own, "");
+    const recover = async () => {
+      const session = { ...someSession({ accountId }), scope: "recover" as const };
+      await sessions().begin(session, "");
+      return session;
+    };
+    const end = (which: Parameters<SessionStore["end"]>[1], at = now) =>
+      sessions().end(accountId, which, "ended-by-user", at, "");
+    for (let times = 0; times < 3; times++) expect(await end({ id: (await recover()).id })).toBe(1);
+    const { id } = await recover();
+    await expect(end({ id })).rejects.toMatchObject({ reason: "TimeLockContested" });
+    expect(await end({ allBut: own.id })).toBe(0);
+    expect(await end({ id }, new Date(now.getTime() + DAY_MS))).toBe(1);
+    const { id: signedOut } = await recover();
+    expect(await sessions().end(accountId, { id: signedOut }, "signed-out", now, "")).toBe(1);
   });
 
   it("a removed device loses its sessions and its keys; a second time changes nothing", async () => {

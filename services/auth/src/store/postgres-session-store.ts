@@ -1,9 +1,15 @@
 import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
 import { createShardBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
-import type { EndCause, Session, SessionStore } from "../domain/sessions/session.ts";
+import {
+  DAY_MS,
+  type EndCause,
+  MAX_ENDED_RECOVERY_SESSIONS,
+  type Session,
+  type SessionStore,
+} from "../domain/sessions/session.ts";
 import { ENDED_MS, lockAccess, sessionBeginner } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";
-import type { PrismaClient } from "./generated/client.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { type SessionRow, toSession } from "./rows.ts";
 import { type TokenStateChange, writeTokenState } from "./write-token-state.ts";
 
@@ -137,6 +143,27 @@ function sessionUpdater(postgres: Postgres, waiting: Postgres): (update: Session
   );
 }
 
+const CONTESTED = `devices have ended ${MAX_ENDED_RECOVERY_SESSIONS} sessions of the recovery key in a day`;
+
+/** Returns the sessions without those of recovery keys that devices may not end today. */
+async function withFewRecoverySessions(
+  tx: Prisma.TransactionClient,
+  accountId: string,
+  sessions: readonly Session[],
+  now: Date,
+): Promise<Session[]> {
+  const isRecovery = ({ scope }: Session) => scope === "recover";
+  if (!sessions.some(isRecovery)) return [...sessions];
+  const ended = await tx.session.count({
+    where: {
+      ...{ accountId, scope: "recover", endedCause: "ended-by-user" },
+      endedAt: { gt: new Date(now.getTime() - DAY_MS) },
+    },
+  });
+  const left = sessions.filter(isRecovery).slice(0, Math.max(0, MAX_ENDED_RECOVERY_SESSIONS - ended));
+  return sessions.filter((session) => !isRecovery(session) || left.includes(session));
+}
+
 /**
  * Keeps sessions in Postgres. Prisma is not used where every sign-in or refresh passes. Work that waits for a
  * lock uses the connections of `waiting`.
@@ -184,8 +211,15 @@ export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres, w
         await lockAccess(queriesIn(tx), accountId);
         const id = "id" in which ? which.id : { not: which.allBut };
         const rows = await tx.session.findMany({ where: { accountId, id, endedAt: null }, orderBy: { id: "asc" } });
-        const ends = rows.map((row) => ({ session: toSession(row), cause, now, requestId }));
-        return endSessions(queriesIn(tx), ends);
+        const sessions = rows.map(toSession);
+        const ending =
+          cause === "ended-by-user" ? await withFewRecoverySessions(tx, accountId, sessions, now) : sessions;
+        if ("id" in which && ending.length < sessions.length)
+          throw new AppError("TimeLockContested", { detail: CONTESTED });
+        return endSessions(
+          queriesIn(tx),
+          ending.map((session) => ({ session, cause, now, requestId })),
+        );
       }),
   };
 }

@@ -5,7 +5,7 @@ import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { exhausted, once, signed } from "../people.ts";
 import { credentials, identityToken, session } from "../resources.ts";
-import type { Rows } from "../rows.ts";
+import { type Rows, seenIn } from "../rows.ts";
 
 const person = once(signUpPerson);
 
@@ -97,6 +97,7 @@ export const sessions: Rows = {
     codes: {
       SessionNotFound: async () => exchange("endSession", { token: tokenOf(await person()), name: randomUUID() }),
       InvalidRequest: async () => exchange("endSession", { token: await nobodysToken(), name: "1" }),
+      TimeLockContested: seenIn("services/auth/src/store/postgres-session-store.service.test.ts"),
     },
     hostile: { answers: ["SessionNotFound"] },
   },

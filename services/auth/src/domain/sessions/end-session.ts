@@ -20,7 +20,7 @@ export const signOut =
     await sessions.end(accountId, { id: sessionId }, "signed-out", clock.now(), requestId);
   };
 
-/** Ends one session of the token's account. Errors: SessionNotFound. */
+/** Ends one session of the token's account. Errors: SessionNotFound, TimeLockContested (SessionStore.end). */
 export const endSession =
   ({ sessions, clock }: EndSessionOptions) =>
   async ({ accountId }: VerifiedToken, id: string, requestId: string): Promise<void> => {
@@ -28,7 +28,7 @@ export const endSession =
     if (ended === 0) throw new AppError("SessionNotFound");
   };
 
-/** Ends every session of the token's account but its own. */
+/** Ends every session of the token's account but its own, and those that SessionStore.end keeps. */
 export const endOtherSessions =
   ({ sessions, clock }: EndSessionOptions) =>
   async ({ accountId, sessionId }: VerifiedToken, requestId: string): Promise<void> => {

@@ -41,6 +41,12 @@ export interface Session {
   readonly scope: SessionScope;
 }
 
+/**
+ * Recovery sessions that devices end in a day: a thief's phone could end each one before its owner has
+ * enrolled a device.
+ */
+export const MAX_ENDED_RECOVERY_SESSIONS = 3;
+
 /** The tokens of a session; both are JWTs. */
 export interface Credentials {
   readonly accessToken: string;
@@ -136,7 +142,11 @@ export interface SessionStore {
     requestId: string,
   ): Promise<T | undefined>;
   list(accountId: string, now: Date): Promise<Session[]>;
-  /** Ends live sessions of the account and returns how many. */
+  /**
+   * Ends live sessions of the account and returns how many. With cause `ended-by-user` recovery sessions stay
+   * once MAX_ENDED_RECOVERY_SESSIONS of them ended so within a day; errors: TimeLockContested where `which`
+   * names such a one.
+   */
   end(
     accountId: string,
     which: { id: string } | { allBut: string },
