@@ -74,6 +74,21 @@ describe("the reservation of a signature", () => {
     expect(ownersOf("recover")).toEqual([["account", own], ...shared, ["open", own]]);
   });
 
+  it("a template of a device is one of 60 in 15 minutes: a thief's would void those of the recovery key for good", async () => {
+    const templatesOf = async (by: ReturnType<typeof generateKeyPair>, payload: FlowTransaction) => {
+      await transaction(asked(payloadMessage(payload), sessionOf(by)));
+      const { windows } = state.reserved.at(-1)!;
+      return windows.filter(({ id }) => id.includes("/templates/"));
+    };
+    const [one, other] = [generateKeyPair(), generateKeyPair()];
+    const addition = changeOf({ template: "add-user-key", newKey: generateKeyPair().publicKey });
+    const [limited] = await templatesOf(one, addition);
+    expect(limited).toMatchObject({ limits: { count: 60 } });
+    expect(readWindowId(limited!.id)).toMatchObject({ scope: "account", windowSeconds: 900 });
+    expect(await templatesOf(other, addition)).not.toMatchObject([{ id: limited!.id }]);
+    expect(await templatesOf(one, tx())).toEqual([]);
+  });
+
   it("a device's revocation is in no budget that another device uses up, by no transaction", async () => {
     const owner = generateKeyPair();
     const thief = generateKeyPair();
@@ -89,7 +104,7 @@ describe("the reservation of a signature", () => {
     clock.advance(48 * 3_600_000);
 
     const takesOff = await budgetsOf(owner, revocation(thief));
-    expect(takesOff.map((id) => id.split("/")[0])).toEqual(["account", "open"]);
+    expect(takesOff.map((id) => id.split("/")[0])).toEqual(["account", "account", "open"]);
     const thiefs = [...(await budgetsOf(thief, tx())), ...(await budgetsOf(thief, revocation(owner)))];
     expect(takesOff.filter((id) => thiefs.includes(id))).toEqual([]);
     expect(takesOff.every((id) => readWindowId(id).whose.startsWith(`${account.accountId}/`))).toBe(true);

@@ -35,6 +35,12 @@ function budgetOf({ token, template }: Spender): string {
   return template === "revoke-user-key" ? `${limitIdOf(token)}/revocations` : token.accountId;
 }
 
+/**
+ * Templates of a device, or of the recovery key, in a quarter of an hour. Each one that executes uses up the
+ * number of the server key that the others wait for: a thief's phone could void all of the recovery key's.
+ */
+const TEMPLATES: BudgetRule = { windowSeconds: 900, count: 60, computation: undefined, fees: undefined };
+
 /** Returns the most that a signature lets a transaction use: only the paymaster's costs fees. */
 export function amountsOf(
   operation: "transaction" | "paymaster",
@@ -64,6 +70,7 @@ export function createReservationFor(backendOf: BackendBudgets, clock: Clock) {
     const backend = backendOf(caller);
     const windows = [
       ...windowsAt("account", ofAccount, budgets.account, now),
+      ...(spender.template ? windowsAt("account", `${limitIdOf(token)}/templates`, [TEMPLATES], now) : []),
       ...windowsAt("app", token.appId, budgets.app, now),
       ...windowsAt("service", "all", budgets.service, now),
       ...(backend ? windowsAt("backend", caller, backend.budgets ?? budgets.backend, now) : []),
