@@ -13,7 +13,7 @@ import { someAttributes, somePublicKey } from "../testing/samples.ts";
 import { noticeText } from "./notice-text.ts";
 import { onNoticeEvent } from "./on-event.ts";
 import type { Mail, NoticeKind } from "./ports.ts";
-import { sendNotice } from "./send-notice.ts";
+import { sendHeldNotices, sendNotice } from "./send-notice.ts";
 
 const logger = createLogger({ name: "test", level: "silent" });
 const MAX_PER_DAY = 20;
@@ -45,19 +45,33 @@ beforeEach(() => {
   uses = [];
 });
 
-function handler({ mail = true } = {}) {
-  const deliveries: Parameters<typeof sendNotice>[0]["deliveries"] = {
+function notices({ mail = true } = {}) {
+  const deliveries: Parameters<typeof sendNotice>[0]["deliveries"] &
+    Parameters<typeof sendHeldNotices>[0]["deliveries"] = {
     has: async ({ eventId, target }) => done.has(`${eventId} ${target}`),
     note: async ({ eventId, target, kind, at }) => void done.set(`${eventId} ${target}`, { kind, at }),
     begin: async ({ eventId, kind, at, since, limit }) => {
       if (done.has(`${eventId} notice`)) return true;
       const same = [...done].filter(([id, one]) => id.endsWith("notice") && one.kind === kind && one.at > since);
-      if (same.length >= limit) return false;
-      done.set(`${eventId} notice`, { kind, at });
-      return true;
+      const begins = same.length < limit;
+      const isHeld = [...done].some(([id, one]) => id.endsWith("held") && one.kind === kind);
+      if (begins || !isHeld) done.set(`${eventId} ${begins ? "notice" : "held"}`, { kind, at });
+      return begins;
+    },
+    async takeHeld(before) {
+      const held = [...done].filter(([id, { at }]) => id.endsWith("held") && at < before);
+      for (const [id, one] of held) {
+        done.delete(id);
+        done.set(id.replace("held", "notice"), one);
+      }
+      return held.map(([id, one]) => ({ ...one, eventId: id.split(" ")[0]!, accountId }));
+    },
+    async holdAgain({ eventId }) {
+      done.set(`${eventId} held`, done.get(`${eventId} notice`)!);
+      done.delete(`${eventId} notice`);
     },
   };
-  const send = sendNotice({
+  const sending: Omit<Parameters<typeof sendNotice>[0], "maxPerDay"> & { deliveries: typeof deliveries } = {
     devices: { listLive: async () => live },
     deliveries,
     push: async (_devices, push) => {
@@ -73,16 +87,18 @@ function handler({ mail = true } = {}) {
         }
       : undefined,
     findEmail: async () => email,
-    maxPerDay: MAX_PER_DAY,
     clock,
     logger,
-  });
+  };
+  const send = sendNotice({ ...sending, maxPerDay: MAX_PER_DAY });
   const recordUse = async ({ publicKey: key }: { publicKey: PublicKey }) => {
     uses.push(key);
     return history.find(({ publicKey }) => publicKey === key.publicKey)?.createdAt;
   };
-  return onNoticeEvent({ deliveries: { history: async () => history }, recordUse, send });
+  const handle = onNoticeEvent({ deliveries: { history: async () => history }, recordUse, send });
+  return { handle, sendHeld: sendHeldNotices(sending) };
 }
+const handler = (options?: { mail?: boolean }) => notices(options).handle;
 
 function event(name: string, payload: Partial<Event>): DeliveredEvent {
   const made = Event.fromPartial({ id: v7(), accountId, occurredAt: clock.now(), ...payload });
@@ -252,6 +268,32 @@ describe("notices", () => {
     clock.advance(24 * 3_600_000 + 1);
     await handle(frozen("frozen"));
     expect(mails).toHaveLength(MAX_PER_DAY + 2);
+  });
+
+  it("say within an hour what happened after the last of a day: a thief's requests must not use them up", async () => {
+    const { handle, sendHeld } = notices();
+    const asked = () => event("auth.time-lock-started", { timeLockStarted: timeLock as never });
+    for (let count = 0; count < MAX_PER_DAY; count++) await handle(asked());
+    clock.advance(60_000);
+    const last = asked();
+    await handle(last);
+    await handle(asked());
+    const mailed = () => mails.slice(MAX_PER_DAY).map(({ id }) => id);
+    clock.advance(3_600_000);
+    await sendHeld();
+    expect(mailed()).toEqual([]);
+    clock.advance(1);
+    mailFails = true;
+    await sendHeld();
+    mailFails = false;
+    await sendHeld();
+    await sendHeld();
+    expect(mailed()).toEqual([last.event.id]);
+    const later = asked();
+    await handle(later);
+    clock.advance(3_600_001);
+    await sendHeld();
+    expect(mailed()).toEqual([last.event.id, later.event.id]);
   });
 
   it("need neither a mailer nor an address", async () => {

@@ -5,16 +5,20 @@ import { accountLanguage, type Language } from "./language.ts";
 import { noticeText } from "./notice-text.ts";
 import type { DeliveryStore, FindEmail, Mailer, NoticeKind } from "./ports.ts";
 
-interface SendNoticeOptions {
+interface DeliverNoticeOptions {
   devices: Pick<DeviceStore, "listLive">;
-  deliveries: Deliveries & Pick<DeliveryStore, "begin">;
+  deliveries: Deliveries;
   push: ReturnType<typeof pushDevices>;
   /** undefined: mail is off. */
   mailer: Pick<Mailer, "send"> | undefined;
   findEmail: FindEmail;
+  clock: Clock;
+}
+
+interface SendNoticeOptions extends DeliverNoticeOptions {
+  deliveries: Deliveries & Pick<DeliveryStore, "begin">;
   /** Notices of one kind per account and day: repeated sign-ins must not fill a mailbox. */
   maxPerDay: number;
-  clock: Clock;
   logger: Logger;
 }
 
@@ -25,14 +29,14 @@ export interface Notice {
   occurredAt: Date;
 }
 
-const DAY_MS = 24 * 3_600_000;
-/**
- * Sends a notice to an account's devices and its e-mail address, to each once per event. Rejects where one
- * could not be reached yet: the event is delivered again, for those only.
- */
-export function sendNotice(options: SendNoticeOptions) {
-  const { devices, deliveries, push, mailer, findEmail, maxPerDay, clock, logger } = options;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
+/**
+ * Delivers a notice to an account's devices and its e-mail address, to each once per event. Rejects where one
+ * could not be reached yet.
+ */
+function deliverNotice({ devices, deliveries, push, mailer, findEmail, clock }: DeliverNoticeOptions) {
   const mail = async ({ eventId, accountId, kind, occurredAt }: Notice, language: Language): Promise<void> => {
     if (mailer === undefined || (await deliveries.has({ eventId, target: "email", accountId }))) return;
     const to = await findEmail(accountId);
@@ -42,12 +46,6 @@ export function sendNotice(options: SendNoticeOptions) {
 
   return async (notice: Notice): Promise<void> => {
     const { eventId, accountId, kind, occurredAt } = notice;
-    const now = clock.now();
-    const since = new Date(now.getTime() - DAY_MS);
-    if (!(await deliveries.begin({ eventId, accountId, kind, at: now, since, limit: maxPerDay }))) {
-      logger.warn({ accountId, event: kind, limit: maxPerDay }, "notice not sent: daily limit of its kind reached");
-      return;
-    }
     const live = await devices.listLive(accountId);
     const pushed = push(live, {
       eventId,
@@ -62,5 +60,40 @@ export function sendNotice(options: SendNoticeOptions) {
     const results = await Promise.allSettled([pushed, mail(notice, accountLanguage(live))]);
     const failed = results.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
+  };
+}
+
+/**
+ * Sends the notice of an event; over the limit of its kind it is held instead. Rejects where a device or the
+ * address could not be reached yet: the event is delivered again, for those only.
+ */
+export function sendNotice(options: SendNoticeOptions) {
+  const { deliveries, maxPerDay, clock, logger } = options;
+  const deliver = deliverNotice(options);
+  return async (notice: Notice): Promise<void> => {
+    const { eventId, accountId, kind } = notice;
+    const now = clock.now();
+    const since = new Date(now.getTime() - DAY_MS);
+    if (await deliveries.begin({ eventId, accountId, kind, at: now, since, limit: maxPerDay })) return deliver(notice);
+    logger.warn({ accountId, event: kind, limit: maxPerDay }, "notice held: daily limit of its kind reached");
+  };
+}
+
+/**
+ * Sends what was held for an hour: a thief who uses up a day's notices of a kind, by asking and cancelling,
+ * would do unnoticed what the person believes cancelled.
+ */
+export function sendHeldNotices(
+  options: DeliverNoticeOptions & { deliveries: Pick<DeliveryStore, "takeHeld" | "holdAgain">; logger: Logger },
+) {
+  const { deliveries, clock, logger } = options;
+  const deliver = deliverNotice(options);
+  return async (): Promise<void> => {
+    for (const { at, kind, ...held } of await deliveries.takeHeld(new Date(clock.now().getTime() - HOUR_MS))) {
+      await deliver({ ...held, kind: kind as NoticeKind, occurredAt: at }).catch(async (err: unknown) => {
+        logger.warn({ err, accountId: held.accountId, event: kind }, "held notice not sent; will retry");
+        await deliveries.holdAgain(held);
+      });
+    }
   };
 }

@@ -9,7 +9,7 @@ import type { NotifyConfig } from "./config.ts";
 import { createLogMailer } from "./log-mailer.ts";
 import { type OnNoticeEventOptions, onNoticeEvent } from "./on-event.ts";
 import type { DeliveryStore, FindEmail, Mail, Mailer } from "./ports.ts";
-import { sendNotice } from "./send-notice.ts";
+import { sendHeldNotices, sendNotice } from "./send-notice.ts";
 import { createSmtpMailer } from "./smtp-mailer.ts";
 
 interface NotificationsOptions {
@@ -25,7 +25,8 @@ interface NotificationsOptions {
 
 /** Concurrent events: every sign-in is one, and pushes and mails wait for external servers. */
 const MAX_CONCURRENT_EVENTS = 100;
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 /** Longer than an event can be delivered again: the stream keeps events for a week. */
 const DELIVERY_RETENTION_MS = 8 * 24 * HOUR_MS;
 /** Milliseconds for which pushes and mails may be under way with credentials that were replaced. */
@@ -39,10 +40,12 @@ export function startNotifications(runtime: ServiceRuntime, options: Notificatio
   const { adapters, mailer, closeOutside } = openOutside(config, { clock, logger });
   onClose("pushes and mails", closeOutside);
   const push = pushDevices({ adapters, tokens: deliveries, deliveries, clock, logger });
-  const send = sendNotice({ devices, deliveries, push, mailer, findEmail, maxPerDay, clock, logger });
+  const sending = { devices, deliveries, push, mailer, findEmail, clock, logger };
+  const send = sendNotice({ ...sending, maxPerDay });
   const concurrency = MAX_CONCURRENT_EVENTS;
   consume({ durable: "device-push", concurrency, handler: onTwoFactorChanged({ devices, requests, push }) });
   consume({ durable: "device-notices", concurrency, handler: onNoticeEvent({ deliveries, recordUse, send }) });
+  every(MINUTE_MS, "send held notices", sendHeldNotices(sending));
   every(HOUR_MS, "forget deliveries", () =>
     deliveries.forgetDeliveries(new Date(clock.now().getTime() - DELIVERY_RETENTION_MS)),
   );

@@ -48,6 +48,26 @@ describe("deliveries in Postgres", () => {
     expect(await store.begin(notice(accountId, { since: clock.now() }))).toBe(true);
   });
 
+  it("hold one notice over the limit, of each kind, and give it to one who asks later", async () => {
+    const store = postgresDeliveryStore(prisma, postgres);
+    const accountId = v7();
+    const [first, second] = [notice(accountId, { limit: 0 }), notice(accountId, { limit: 0 })];
+    const other = notice(accountId, { kind: "unfrozen", limit: 0 });
+    for (const each of [first, second, other, first]) expect(await store.begin(each)).toBe(false);
+    const take = async (before: Date) =>
+      (await Promise.all([store.takeHeld(before), store.takeHeld(before)])).flat().map(({ eventId }) => eventId);
+    expect(await take(clock.now())).not.toContain(first.eventId);
+    const taken = await take(new Date(clock.now().getTime() + 1));
+    expect(taken.filter((id) => [first, second, other].some(({ eventId }) => id === eventId)).sort()).toEqual(
+      [first.eventId, other.eventId].sort(),
+    );
+    expect(await store.begin(first)).toBe(true);
+    await store.holdAgain(other);
+    expect(await take(new Date(clock.now().getTime() + 1))).toEqual([other.eventId]);
+    expect(await store.begin(second)).toBe(false);
+    expect(await take(new Date(clock.now().getTime() + 1))).toEqual([second.eventId]);
+  });
+
   it("clear a push token where it is still that one", async () => {
     const store = postgresDeliveryStore(prisma, postgres);
     const devices = postgresDeviceStore(prisma, postgres);

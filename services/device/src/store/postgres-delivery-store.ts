@@ -27,21 +27,26 @@ export function postgresDeliveryStore(
   }
   const begin = createShardBatcher(postgres, accountOf, async (notices: readonly NoticeStart[]): Promise<boolean[]> => {
     const since = new Date(Math.min(...notices.map((notice) => notice.since.getTime())));
-    const rows = await postgres.query<Omit<Delivery, "target">>(sql`
-      SELECT event_id AS "eventId", account_id AS "accountId", kind, created_at AS at FROM delivery
+    const rows = await postgres.query<Delivery>(sql`
+      SELECT event_id AS "eventId", target, account_id AS "accountId", kind, created_at AS at FROM delivery
       WHERE account_id = ANY(${notices.map(accountOf)}::uuid[]) AND kind = ANY(${notices.map(({ kind }) => kind)}::text[])
-        AND created_at > ${since} AND target = 'notice'`);
+        AND created_at > ${since} AND target IN ('notice', 'held')`);
     const ofKind = ({ accountId, kind }: Omit<Delivery, "target">) => `${accountId} ${kind}`;
     const begun = Map.groupBy(rows, ofKind);
+    const made: Delivery[] = [];
     const outcomes = notices.map((notice) => {
       const before = begun.get(ofKind(notice)) ?? [];
-      if (before.some(({ eventId }) => eventId === notice.eventId)) return true;
-      if (before.filter(({ at }) => at > notice.since).length >= notice.limit) return false;
-      begun.set(ofKind(notice), [...before, notice]);
-      return true;
+      const known = before.find(({ eventId }) => eventId === notice.eventId);
+      if (known) return known.target === "notice";
+      const sent = before.filter(({ at, target }) => target === "notice" && at > notice.since);
+      const begins = sent.length < notice.limit;
+      if (!begins && before.some(({ target }) => target === "held")) return false;
+      const row = { ...notice, target: begins ? "notice" : "held" };
+      made.push(row);
+      begun.set(ofKind(notice), [...before, row]);
+      return begins;
     });
-    const starting = notices.filter((_, index) => outcomes[index]);
-    if (starting.length > 0) await insert(starting.map((notice) => ({ ...notice, target: "notice" })));
+    if (made.length > 0) await insert(made);
     return outcomes;
   });
   const has = createShardBatcher(
@@ -69,6 +74,16 @@ export function postgresDeliveryStore(
   );
   return {
     begin,
+    takeHeld: (before) =>
+      postgres.query(sql`
+        UPDATE delivery SET target = 'notice' WHERE target = 'held' AND event_id IN (
+          SELECT event_id FROM delivery WHERE target = 'held' AND created_at < ${before} ORDER BY created_at LIMIT 100)
+        RETURNING event_id AS "eventId", account_id AS "accountId", kind, created_at AS at`),
+    async holdAgain({ eventId, accountId }) {
+      await postgres.execute(sql`
+        UPDATE delivery SET target = 'held'
+        WHERE event_id = ${eventId}::uuid AND target = 'notice' AND account_id = ${accountId}::uuid`);
+    },
     has,
     note: createShardBatcher(postgres, accountOf, insert),
     history,
