@@ -104,8 +104,8 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
     operationId: "endSession",
     summary: "Ends one session of the account",
     description:
-      "Its access tokens stop working everywhere within two seconds. Devices end three sessions of the recovery " +
-      "key in a day; then it is `TimeLockContested`.",
+      "Its access tokens stop working everywhere within two seconds. Of another device, or of the recovery key, " +
+      "others end five in a day; then it is `TimeLockContested`.",
     token: "user",
     request: { params: z.object({ id: uuid("The session's id.") }) },
     errors: ["SessionNotFound", "TimeLockContested"],
@@ -117,8 +117,8 @@ export const sessionRoutes = ({ sessions }: Services): UntaggedRoute[] => [
     operationId: "endOtherSessions",
     summary: "Ends every session of the account but the caller's own",
     description:
-      "Their access tokens stop working everywhere within two seconds. Sessions of the recovery key stay once " +
-      "devices have ended three of them in a day.",
+      "Their access tokens stop working everywhere within two seconds. Those of a device, or of the recovery key, " +
+      "stay once others have ended five of them in a day.",
     token: "user",
     handler: (_input, call) => sessions.endOtherSessions({}, repeatable(call)),
   }),

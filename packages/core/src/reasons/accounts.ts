@@ -71,7 +71,8 @@ export const ACCOUNTS = {
     grpc: "PERMISSION_DENIED",
     http: 403,
     title: "Devices can no longer block this",
-    cause: "Devices may cancel or block a recovery key's request only for a limited time, and reject few in a day.",
-    remedy: "Wait until the time lock ends, or cancel it where you may. Replace the recovery key if it was stolen.",
+    cause:
+      "In a day devices reject few requests of the recovery key, and end few sessions of it or of each other; they cancel its time locks for a month.",
+    remedy: "Wait, or cancel the time lock where you may. Remove a stolen device, replace a stolen recovery key.",
   },
 } as const satisfies Record<string, ReasonEntry>;

@@ -81,25 +81,32 @@ describe("sessions", () => {
     expect(await sessions().list(elsewhere.accountId, now)).toEqual([elsewhere]);
   });
 
-  it("devices end three recovery sessions in a day: a thief's phone could end each one of the owner's", async () => {
-    const own = someSession();
-    const { accountId } = own;
-    await sessions().begin(own, "");
-    const recover = async () => {
-      const session = { ...someSession({ accountId }), scope: "recover" as const };
-      await sessions().begin(session, "");
-      return session;
-    };
-    const end = (which: Parameters<SessionStore["end"]>[1], at = now) =>
-      sessions().end(accountId, which, "ended-by-user", at, "");
-    for (let times = 0; times < 3; times++) expect(await end({ id: (await recover()).id })).toBe(1);
-    const { id } = await recover();
-    await expect(end({ id })).rejects.toMatchObject({ reason: "TimeLockContested" });
-    expect(await end({ allBut: own.id })).toBe(0);
-    expect(await end({ id }, new Date(now.getTime() + DAY_MS))).toBe(1);
-    const { id: signedOut } = await recover();
-    expect(await sessions().end(accountId, { id: signedOut }, "signed-out", now, "")).toBe(1);
-  });
+  it.each(["full", "recover"] as const)(
+    "others end few of a device's or recovery key's in a day (%s)",
+    async (scope) => {
+      const own = someSession();
+      const { accountId } = own;
+      await sessions().begin(own, "");
+      const { deviceKey } = someSession();
+      const signIn = async () => {
+        const session = { ...someSession({ accountId, deviceKey }), scope };
+        await sessions().begin(session, "");
+        return session;
+      };
+      type Which = Parameters<SessionStore["end"]>[1];
+      const end = (which: Which, at = now) => sessions().end(accountId, which, "ended-by-user", at, "");
+      const by = own.deviceKey;
+      for (let times = 0; times < 5; times++) expect(await end({ id: (await signIn()).id, by })).toBe(1);
+      const { id } = await signIn();
+      await expect(end({ id, by })).rejects.toMatchObject({ reason: "TimeLockContested" });
+      expect(await end({ allBut: own.id, by })).toBe(0);
+      expect(await end({ id, by: deviceKey })).toBe(1);
+      const later = new Date(now.getTime() + DAY_MS);
+      expect(await end({ id: (await signIn()).id, by }, later)).toBe(1);
+      const { id: signedOut } = await signIn();
+      expect(await sessions().end(accountId, { id: signedOut }, "signed-out", now, "")).toBe(1);
+    },
+  );
 
   it("a removed device loses its sessions and its keys; a second time changes nothing", async () => {
     const session = someSession();

@@ -1,9 +1,10 @@
 import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { createShardBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import {
   DAY_MS,
   type EndCause,
-  MAX_ENDED_RECOVERY_SESSIONS,
+  MAX_ENDED_BY_OTHERS,
   type Session,
   type SessionStore,
 } from "../domain/sessions/session.ts";
@@ -143,25 +144,23 @@ function sessionUpdater(postgres: Postgres, waiting: Postgres): (update: Session
   );
 }
 
-const CONTESTED = `devices have ended ${MAX_ENDED_RECOVERY_SESSIONS} sessions of the recovery key in a day`;
+const CONTESTED = `others have ended ${MAX_ENDED_BY_OTHERS} sessions of that device or recovery key in a day`;
 
-/** Returns the sessions without those of recovery keys that devices may not end today. */
-async function withFewRecoverySessions(
+/** Returns the sessions without those of devices whose sessions others have ended often today. */
+async function withoutContested(
   tx: Prisma.TransactionClient,
   accountId: string,
   sessions: readonly Session[],
-  now: Date,
+  { by, now }: { by: PublicKey | undefined; now: Date },
 ): Promise<Session[]> {
-  const isRecovery = ({ scope }: Session) => scope === "recover";
-  if (!sessions.some(isRecovery)) return [...sessions];
-  const ended = await tx.session.count({
-    where: {
-      ...{ accountId, scope: "recover", endedCause: "ended-by-user" },
-      endedAt: { gt: new Date(now.getTime() - DAY_MS) },
-    },
+  const ended = await tx.session.findMany({
+    where: { accountId, endedCause: "ended-by-user", endedAt: { gt: new Date(now.getTime() - DAY_MS) } },
+    select: { deviceKey: true },
   });
-  const left = sessions.filter(isRecovery).slice(0, Math.max(0, MAX_ENDED_RECOVERY_SESSIONS - ended));
-  return sessions.filter((session) => !isRecovery(session) || left.includes(session));
+  const isContested = ({ deviceKey }: Session) =>
+    !(by && samePublicKey(by, deviceKey)) &&
+    ended.filter((each) => each.deviceKey === deviceKey.publicKey).length >= MAX_ENDED_BY_OTHERS;
+  return sessions.filter((session) => !isContested(session));
 }
 
 /**
@@ -213,7 +212,7 @@ export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres, w
         const rows = await tx.session.findMany({ where: { accountId, id, endedAt: null }, orderBy: { id: "asc" } });
         const sessions = rows.map(toSession);
         const ending =
-          cause === "ended-by-user" ? await withFewRecoverySessions(tx, accountId, sessions, now) : sessions;
+          cause === "ended-by-user" ? await withoutContested(tx, accountId, sessions, { by: which.by, now }) : sessions;
         if ("id" in which && ending.length < sessions.length)
           throw new AppError("TimeLockContested", { detail: CONTESTED });
         return endSessions(

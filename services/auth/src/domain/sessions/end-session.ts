@@ -23,14 +23,14 @@ export const signOut =
 /** Ends one session of the token's account. Errors: SessionNotFound, TimeLockContested (SessionStore.end). */
 export const endSession =
   ({ sessions, clock }: EndSessionOptions) =>
-  async ({ accountId }: VerifiedToken, id: string, requestId: string): Promise<void> => {
-    const ended = await sessions.end(accountId, { id }, "ended-by-user", clock.now(), requestId);
+  async ({ accountId, deviceKey: by }: VerifiedToken, id: string, requestId: string): Promise<void> => {
+    const ended = await sessions.end(accountId, { id, by }, "ended-by-user", clock.now(), requestId);
     if (ended === 0) throw new AppError("SessionNotFound");
   };
 
 /** Ends every session of the token's account but its own, and those that SessionStore.end keeps. */
 export const endOtherSessions =
   ({ sessions, clock }: EndSessionOptions) =>
-  async ({ accountId, sessionId }: VerifiedToken, requestId: string): Promise<void> => {
-    await sessions.end(accountId, { allBut: sessionId }, "ended-by-user", clock.now(), requestId);
+  async ({ accountId, sessionId, deviceKey: by }: VerifiedToken, requestId: string): Promise<void> => {
+    await sessions.end(accountId, { allBut: sessionId, by }, "ended-by-user", clock.now(), requestId);
   };

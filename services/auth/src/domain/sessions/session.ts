@@ -42,10 +42,10 @@ export interface Session {
 }
 
 /**
- * Recovery sessions that devices end in a day: a thief's phone could end each one before its owner has
- * enrolled a device.
+ * Sessions of a device, or of the recovery key, that others end in a day: a thief's phone could end each one
+ * before the owner has removed it, or has enrolled a device.
  */
-export const MAX_ENDED_RECOVERY_SESSIONS = 3;
+export const MAX_ENDED_BY_OTHERS = 5;
 
 /** The tokens of a session; both are JWTs. */
 export interface Credentials {
@@ -143,13 +143,13 @@ export interface SessionStore {
   ): Promise<T | undefined>;
   list(accountId: string, now: Date): Promise<Session[]>;
   /**
-   * Ends live sessions of the account and returns how many. With cause `ended-by-user` recovery sessions stay
-   * once MAX_ENDED_RECOVERY_SESSIONS of them ended so within a day; errors: TimeLockContested where `which`
-   * names such a one.
+   * Ends live sessions of the account and returns how many. With cause `ended-by-user` those of a device
+   * other than `by` stay once MAX_ENDED_BY_OTHERS of its sessions ended so within a day; errors:
+   * TimeLockContested where `which` names such a one.
    */
   end(
     accountId: string,
-    which: { id: string } | { allBut: string },
+    which: ({ id: string } | { allBut: string }) & { by?: PublicKey },
     cause: EndCause,
     now: Date,
     requestId: string,
