@@ -40,11 +40,13 @@ export const deviceRoutes = ({ devices, access }: Services): UntaggedRoute[] => 
     path: "/device/v1/devices/{publicKey}",
     operationId: "updateDevice",
     summary: "Changes what is present in the body",
-    description: "Absent members stay as they are. Only the device itself may change its push token.",
+    description:
+      "Absent members stay as they are. Only the device itself may change its push token. A device younger than " +
+      "24 hours cannot change an older one.",
     token: "user",
     request: { ...oneDevice, body: DeviceChange },
     response: resource("DeviceResponse", "The device.", { device: Device }),
-    errors: ["InvalidPublicKey", "DeviceNotFound", "PushTokenNotYours", "RateLimited"],
+    errors: ["InvalidPublicKey", "DeviceNotFound", "DeviceTooYoung", "PushTokenNotYours", "RateLimited"],
     beyondSchema: {
       ...Object.fromEntries(Object.keys(DeviceChange.shape).map((name) => [`/${name}`, "control characters"])),
       "/id": "another id than the device's own",
