@@ -40,13 +40,11 @@ export const deviceRoutes = ({ devices, access }: Services): UntaggedRoute[] => 
     path: "/device/v1/devices/{publicKey}",
     operationId: "updateDevice",
     summary: "Changes what is present in the body",
-    description:
-      "Absent members stay as they are. Only the device itself may change its push token. A device younger than " +
-      "24 hours cannot change an older one.",
+    description: "Absent members stay as they are. Only the device itself may change its push token.",
     token: "user",
     request: { ...oneDevice, body: DeviceChange },
     response: resource("DeviceResponse", "The device.", { device: Device }),
-    errors: ["InvalidPublicKey", "DeviceNotFound", "DeviceTooYoung", "PushTokenNotYours", "RateLimited"],
+    errors: ["InvalidPublicKey", "DeviceNotFound", "PushTokenNotYours", "RateLimited"],
     beyondSchema: {
       ...Object.fromEntries(Object.keys(DeviceChange.shape).map((name) => [`/${name}`, "control characters"])),
       "/id": "another id than the device's own",

@@ -39,8 +39,8 @@ export const DEVICES_AND_KEYS = {
   DeviceTooYoung: {
     grpc: "PERMISSION_DENIED",
     http: 403,
-    title: "A young device cannot remove or change an older one",
-    cause: "The device is less than a day old, and devices of that age cannot remove or change older ones.",
+    title: "A young device cannot remove an older one",
+    cause: "The device is less than a day old, and devices of that age cannot remove older ones.",
     remedy: "Use an older device, or wait until a day has passed.",
   },
   LastDevice: {

@@ -33,10 +33,6 @@ export const devices: Rows = {
       InvalidRequest: () => update({ id: randomUUID() }),
       InvalidPublicKey: () => update({}, NOT_ON_THE_CURVE),
       DeviceNotFound: () => update({ name: "Mine now" }, newPhone().deviceKey.publicKey),
-      DeviceTooYoung: async () => {
-        const token = tokenOf(await second());
-        return exchange("updateDevice", { token, name: (await owner()).deviceKey.publicKey, body: { name: "Old" } });
-      },
       PushTokenNotYours: async () => update({ pushToken: "mine" }, (await second()).deviceKey.publicKey),
       RateLimited: WITHIN_LIMIT,
     },

@@ -24,12 +24,6 @@ interface RemoveDevice {
 /** Up to this age a device cannot remove older ones, so that a stolen login does not lock the owner out. */
 export const YOUNG_DEVICE_MS = 24 * 60 * 60 * 1000;
 
-/** Requires that a device is old enough to change or remove another one. Errors: DeviceTooYoung. */
-export function requireNotTooYoung(caller: Device, device: Device, now: Date): void {
-  const isYoung = now.getTime() - caller.createdAt.getTime() < YOUNG_DEVICE_MS;
-  if (isYoung && device.createdAt < caller.createdAt) throw new AppError("DeviceTooYoung");
-}
-
 /**
  * Removes a device from the session's account and returns it; a repeated call returns the removed device
  * again.
@@ -55,7 +49,8 @@ export function removeDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       const now = clock.now();
       const caller = live.find(({ publicKey }) => samePublicKey(publicKey, command.session.deviceKey));
       if (!caller) throw new AppError("SessionEnded");
-      requireNotTooYoung(caller, device, now);
+      const isYoung = now.getTime() - caller.createdAt.getTime() < YOUNG_DEVICE_MS;
+      if (isYoung && device.createdAt < caller.createdAt) throw new AppError("DeviceTooYoung");
       if (device.id === caller.id) {
         if (!command.access) throw new AppError("Unavailable");
         const keys = live.map(({ publicKey }) => publicKey);

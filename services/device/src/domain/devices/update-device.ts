@@ -2,7 +2,6 @@ import { AppError, type Clock, type DeviceAttributes, invalidField } from "@coun
 import { samePublicKey } from "@countersign/keys";
 import type { Device, Session } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
-import { requireNotTooYoung } from "./remove-device.ts";
 
 /** The attributes that may change; a device keeps the type that it registered as. */
 export type DeviceChanges = Partial<Omit<DeviceAttributes, "type">>;
@@ -23,7 +22,7 @@ const differs = (device: Device, changes: DeviceChanges): boolean =>
 /**
  * Changes the given attributes of a device of the session's account and returns the device as it is then.
  * Errors: DeviceNotFound; InvalidRequest (another id); PushTokenNotYours (a push token from another device's
- * session); DeviceTooYoung (an older device, in the session's device's first day).
+ * session).
  *
  * Writes: the changed device and its event, in one commit; nothing where nothing differs.
  * Crash: nothing or all of it is written; a repeated call changes nothing.
@@ -37,14 +36,11 @@ export function updateDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       if (!device) throw new AppError("DeviceNotFound");
       if (command.id !== undefined && command.id.toLowerCase() !== device.id)
         throw invalidField("/id", "is not the device's own");
-      const caller = live.find(({ publicKey }) => samePublicKey(publicKey, command.session.deviceKey));
-      const own = device === caller;
+      const own = samePublicKey(device.publicKey, command.session.deviceKey);
       if (command.changes.pushToken !== undefined && !own) throw new AppError("PushTokenNotYours");
 
       // A repeated call changes nothing and emits no event.
       if (!differs(device, command.changes)) return device;
-      // A thief's would take an older one's name: the owner would remove the wrong one.
-      if (caller) requireNotTooYoung(caller, device, clock.now());
       const changed: Device = { ...device, attributes: { ...device.attributes, ...command.changes } };
       const { requestId } = command;
       await devices.update({ type: "device-updated", device: changed, occurredAt: clock.now(), requestId });
