@@ -2,7 +2,6 @@ import { root } from "@countersign/build/paths.ts";
 import { expect, test } from "vitest";
 import {
   checkFile,
-  cleanEntries,
   findHiddenSubjects,
   findLongLines,
   findRetiredWords,
@@ -95,30 +94,9 @@ test.each([
   expect(findLongLines(path, text)).toEqual([]);
 });
 
-test("folders that are not yet clean are left out, their Markdown is not; exceptions are files", () => {
-  const some: WordList = {
-    ...list,
-    exceptions: [{ path: "docs/glossary.md", why: "names the words" }],
-    notYetClean: { words: ["services/auth"], longLines: ["services/auth"] },
-  };
+test("a file that the list excepts may have retired words, and long lines only where that list has it", () => {
+  const some: WordList = { ...list, exceptions: [{ path: "docs/glossary.md", why: "names the words" }] };
   const text = `// whoever ${long} ${long}`;
-  expect(checkFile("services/auth/src/a.ts", text, some)).toEqual([]);
-  expect(checkFile("services/auth/README.md", text, some)).toHaveLength(2);
-  expect(checkFile("services/authority/a.ts", text, some)).toHaveLength(2);
+  expect(checkFile("docs/README.md", text, some)).toHaveLength(2);
   expect(checkFile("docs/glossary.md", text, some)).toEqual([expect.stringContaining("columns")]);
-});
-
-test("an entry of the list that is clean, or gone, is to be removed", () => {
-  const some: WordList = { ...list, notYetClean: { words: ["a", "b", "gone"], longLines: ["b"] } };
-  const files = [
-    { path: "a/a.ts", text: "// whoever" },
-    { path: "a/README.md", text: "fine" },
-    { path: "b/b.ts", text: "// fine" },
-    { path: "b/README.md", text: "whoever" },
-  ];
-  expect(cleanEntries(files, some)).toEqual([
-    "dev/words.json: b is clean, remove it from notYetClean.words",
-    "dev/words.json: gone is clean, remove it from notYetClean.words",
-    "dev/words.json: b is clean, remove it from notYetClean.longLines",
-  ]);
 });

@@ -23,8 +23,6 @@ export interface WordList {
   exceptions: Exception[];
   /** Files in which comment lines may be longer. */
   longLines: Exception[];
-  /** Folders and files that are not checked yet. Entries are removed and never added. */
-  notYetClean: { words: string[]; longLines: string[] };
 }
 
 const MAX_COLUMNS = 110;
@@ -150,58 +148,21 @@ export function trackedFiles(root: string): string[] {
     .filter((path) => path !== "" && existsSync(join(root, path)));
 }
 
-/**
- * Checks the text files of the repository. Files are left out whose folder is listed as not yet clean;
- * Markdown files only where they are listed themselves. A listed folder that is clean is a finding too,
- * so that the list shrinks.
- */
+/** Returns each retired word, hidden subject and too long line in the text files of the repository. */
 export function checkWords(root: string): string[] {
   const list = readWordList(root);
-  const files = trackedFiles(root).flatMap((path) => {
+  return trackedFiles(root).flatMap((path) => {
     const text = readText(join(root, path));
-    return text === undefined ? [] : [{ path, text }];
+    return text === undefined ? [] : checkFile(path, text, list);
   });
-  return [...files.flatMap(({ path, text }) => checkFile(path, text, list)), ...cleanEntries(files, list)];
 }
 
-interface File {
-  path: string;
-  text: string;
-}
-
-/** Returns the entries of `notYetClean` that are clean. */
-export function cleanEntries(files: File[], list: WordList): string[] {
-  const kinds = [
-    {
-      kind: "words",
-      find: ({ path, text }: File) => findRetiredWords(path, text, list.words),
-      excepted: list.exceptions,
-    },
-    { kind: "longLines", find: ({ path, text }: File) => findLongLines(path, text), excepted: list.longLines },
-  ] as const;
-  return kinds.flatMap(({ kind, find, excepted }) =>
-    list.notYetClean[kind]
-      .filter((entry) => {
-        const listed = files.filter(({ path }) => isBelow(path, entry) && !excepted.some((each) => each.path === path));
-        return listed.every((file) => find(file).length === 0);
-      })
-      .map((entry) => `dev/words.json: ${entry} is clean, remove it from notYetClean.${kind}`),
-  );
-}
-
-/** Returns whether an entry of `notYetClean` is about a file: Markdown files are listed one by one. */
-const isBelow = (path: string, entry: string): boolean =>
-  path === entry || (!isMarkdown(path) && path.startsWith(`${entry}/`));
-
-/** Returns each retired word, hidden subject and too long line of one file, as far as its folder is clean. */
+/** Returns each retired word, hidden subject and too long line of one file, except where the list has it. */
 export function checkFile(path: string, text: string, list: WordList): string[] {
-  const isIn = (entries: string[]) => entries.some((entry) => isBelow(path, entry));
-  const isExcepted = (exceptions: Exception[]) => exceptions.some((each) => each.path === path);
-  const words = !isExcepted(list.exceptions) && !isIn(list.notYetClean.words);
-  const longLines = !isExcepted(list.longLines) && !isIn(list.notYetClean.longLines);
+  const isIn = (exceptions: Exception[]) => exceptions.some((each) => each.path === path);
   return [
-    ...(words ? [...findRetiredWords(path, text, list.words), ...findHiddenSubjects(path, text)] : []),
-    ...(longLines ? findLongLines(path, text) : []),
+    ...(isIn(list.exceptions) ? [] : [...findRetiredWords(path, text, list.words), ...findHiddenSubjects(path, text)]),
+    ...(isIn(list.longLines) ? [] : findLongLines(path, text)),
   ];
 }
 
