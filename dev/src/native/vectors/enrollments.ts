@@ -25,19 +25,7 @@ const MATCHING_CODES: [typed: string, keys: MatchingCodeInput, matches: boolean]
   ["", KEYS, false],
 ];
 
-interface Names {
-  appName: string;
-  name: string;
-  deviceManufacturer: string;
-  deviceModel: string;
-  osName: string;
-  osVersion: string;
-  email: string;
-  ip: string;
-  location: string;
-}
-
-const NAMES: Names = {
+const NAMES = {
   appName: "Demo wallet",
   name: "Ada's new phone",
   deviceManufacturer: "Google",
@@ -48,6 +36,7 @@ const NAMES: Names = {
   ip: "192.0.2.7",
   location: "Vienna, Austria",
 };
+type Names = typeof NAMES;
 
 const SHOWN: Names[] = [
   NAMES,
