@@ -5,8 +5,8 @@ import type { ProviderConfig } from "./identity-provider/config.ts";
 import { waitFor } from "./wait.ts";
 
 export interface DevelopmentClient {
+  /** Also the id of its app. */
   clientId: string;
-  appId: string;
   appName: string;
   /** The first one is the client's in stack.json. */
   redirectUris: readonly [string, ...string[]];
@@ -14,7 +14,7 @@ export interface DevelopmentClient {
   isNative?: boolean;
   keyBinding: "optional" | "required";
   /** Has a secret: its codes need no verifier, and its ID tokens are without profile (userinfo has it). */
-  confidential: boolean;
+  confidential?: boolean;
 }
 
 /**
@@ -37,15 +37,12 @@ export const WEB_WALLET_CLIENT = "web-wallet";
 export function developmentClients(gateway: string, webWallet?: string): DevelopmentClient[] {
   const demo: DevelopmentClient = {
     clientId: "demo",
-    appId: "demo",
     appName: "Demo wallet",
     redirectUris: [`${gateway}/callback`],
     keyBinding: "optional",
-    confidential: false,
   };
   const serverApp: DevelopmentClient = {
     clientId: SERVER_APP_CLIENT,
-    appId: SERVER_APP_CLIENT,
     appName: "Server app",
     redirectUris: [`${gateway}/server-app/callback`],
     keyBinding: "optional",
@@ -54,11 +51,9 @@ export function developmentClients(gateway: string, webWallet?: string): Develop
   if (webWallet === undefined) return [demo, serverApp];
   const page: DevelopmentClient = {
     clientId: WEB_WALLET_CLIENT,
-    appId: WEB_WALLET_CLIENT,
     appName: "Countersign Wallet",
     redirectUris: [`${webWallet}/`],
     keyBinding: "required",
-    confidential: false,
   };
   return [demo, serverApp, page];
 }
@@ -71,10 +66,10 @@ export function authProviders(issuer: string, clients: DevelopmentClient[], secr
   const entries = clients.map((client, index) => ({
     clientId: client.clientId,
     ...(client.confidential && { clientSecretFile: secretFile }),
-    appId: client.appId,
+    appId: client.clientId,
     appName: client.appName,
     keyBinding: client.keyBinding,
-    allowCodeWithoutVerifier: client.confidential,
+    allowCodeWithoutVerifier: client.confidential === true,
     redirectUris: client.redirectUris,
     ...(index === 0 && { defaultRedirectUri: client.redirectUris[0] }),
   }));

@@ -46,12 +46,10 @@ function localApp(given: string): LocalApp {
 /** Returns an app as a client of the development provider: public, with PKCE. */
 export const clientOfApp = (app: LocalApp): DevelopmentClient => ({
   clientId: app.clientId,
-  appId: app.clientId,
   appName: nameOf(app),
   redirectUris: app.redirectUris,
   isNative: app.origin === undefined,
   keyBinding: "required",
-  confidential: false,
 });
 
 /** Returns what was registered for an app, for the person who started the stack. */

@@ -52,10 +52,10 @@ export function describe(parts: Parts): Stack {
     gateways: replicas.map((ports) => `http://localhost:${ports.gateway}`),
     identityProvider: {
       issuer: parts.issuer,
-      clients: parts.clients.map(({ clientId, redirectUris: [redirectUri], appId, appName }) => ({
+      clients: parts.clients.map(({ clientId, redirectUris: [redirectUri], appName }) => ({
         clientId,
         redirectUri,
-        appId,
+        appId: clientId,
         appName,
       })),
     },
