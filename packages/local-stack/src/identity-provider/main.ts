@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { closeServer } from "@countersign/core";
 import type { ProviderConfig } from "./config.ts";
 import { createInteractions } from "./interactions.ts";
 import { createProvider } from "./provider.ts";
@@ -16,9 +17,4 @@ const server = createServer(async (request, response) => {
 });
 server.listen(config.port, config.host ?? "127.0.0.1", () => console.log(`identity provider at ${config.issuer}`));
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    server.close();
-    server.closeAllConnections();
-  });
-}
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void closeServer(server));

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { closeServer } from "@countersign/core";
 import { ServiceAccount } from "../service-account.ts";
 import type { WebWalletConfig } from "../web-wallet.ts";
 import { Faucet } from "./faucet.ts";
@@ -13,9 +14,4 @@ const faucet = new Faucet(new ServiceAccount(page.network.accessNode, readFileSy
 const server = createWebWallet({ origin, folder, config: page, faucet });
 server.listen(port, "127.0.0.1", () => console.log(`wallet at ${origin}`));
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    server.close();
-    server.closeAllConnections();
-  });
-}
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void closeServer(server));
