@@ -64,16 +64,11 @@ export async function choosePorts(options: {
   replicas?: number;
   env?: NodeJS.ProcessEnv;
 }): Promise<[Ports, ...Ports[]]> {
-  const first = options.free ? await freeNamed(names) : await configuredFreePorts(options.env ?? process.env);
-  const further = await freeNamedSets(Math.max(0, (options.replicas ?? 1) - 1));
-  return [first, ...further.map((own) => ({ ...first, ...own }))];
-}
-
-async function freeNamedSets(count: number): Promise<Partial<Ports>[]> {
-  const ports = await freePorts(count * ownNames.length);
-  return Array.from({ length: count }, (_, set) =>
-    Object.fromEntries(ownNames.map((name, index) => [name, ports[set * ownNames.length + index]])),
-  );
+  const replicas: [Ports, ...Ports[]] = [
+    options.free ? await freeNamed(names) : await configuredFreePorts(options.env ?? process.env),
+  ];
+  while (replicas.length < (options.replicas ?? 1)) replicas.push({ ...replicas[0], ...(await freeNamed(ownNames)) });
+  return replicas;
 }
 
 async function configuredFreePorts(env: NodeJS.ProcessEnv): Promise<Ports> {
