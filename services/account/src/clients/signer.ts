@@ -59,13 +59,11 @@ export const rotationSigner = (
 
 /** Calls signer.v1.Signing on behalf of a user, with the token of their request. */
 export function keyAdditionSigner(client: RpcClient<SigningService>): KeyAdditionSigner {
-  const onBehalf = (call: object): RpcCallOptions => ({
-    onBehalfOf: call as NonNullable<RpcCallOptions["onBehalfOf"]>,
-  });
   const sign =
     (method: "signTransaction" | "signPaymaster"): KeyAdditionSigner["signTransaction"] =>
     async (chainName, message, call) => {
-      const { signature } = await client[method]({ chainName, message: Buffer.from(message) }, onBehalf(call));
+      const options = { onBehalfOf: call as NonNullable<RpcCallOptions["onBehalfOf"]> };
+      const { signature } = await client[method]({ chainName, message: Buffer.from(message) }, options);
       return compositeSignature(signature);
     };
   return { signTransaction: sign("signTransaction"), signPaymaster: sign("signPaymaster") };
