@@ -1,7 +1,6 @@
 import {
   decodeMessage,
   HIDDEN_CHARACTERS,
-  type HybridCustodyNetwork,
   readTemplate,
   type TemplateChange,
   TemplateError,
@@ -9,6 +8,7 @@ import {
   type TransactionPayload,
 } from "@countersign/flow";
 import { hexToBytes } from "@countersign/keys";
+import type { ClientNetwork } from "./chain-account.ts";
 
 /** One argument of a transaction. */
 export interface DescribedArgument {
@@ -52,14 +52,7 @@ export interface TransactionDescription {
 }
 
 /** The network that a transaction is described for. */
-export interface DescribedNetwork {
-  /** The chain's configured name. */
-  chainName: string;
-  /** The service's paying account, with or without 0x. */
-  paymaster: string;
-  /** The network's set-up of HybridCustody, where it has one. */
-  hybridCustody?: HybridCustodyNetwork;
-}
+export type DescribedNetwork = Pick<ClientNetwork, "chainName" | "paymaster" | "hybridCustody">;
 
 const SENTENCES: Readonly<Record<TemplateName, string>> = {
   "add-user-key": "Adds a device's key to your account: it can act for you together with the service.",
