@@ -58,10 +58,18 @@ export interface ClientOptions {
  * const client = new CountersignClient({ baseUrl, deviceKey, store: browserCredentials() });
  */
 export class CountersignClient extends AccountOperations {
+  /**
+   * The server's time, where this device's clock is wrong.
+   * @example const waitMs = client.clock.until(timeLock.availableAt);
+   */
+  readonly clock: ServerClock;
+  /**
+   * The locks that this client's tabs share.
+   * @example await client.locks.request("my-work", {}, async () => {});
+   */
+  readonly locks: LockManager;
   readonly #transport: ApiTransport;
   readonly #session: ClientSession;
-  readonly #clock: CorrectedClock;
-  readonly #locks: LockManager;
   readonly #attest: Attest | undefined;
   readonly #randomBytes: RandomBytes | undefined;
 
@@ -75,8 +83,8 @@ export class CountersignClient extends AccountOperations {
     super(deviceKey, session);
     this.#transport = transport;
     this.#session = session;
-    this.#clock = clock;
-    this.#locks = locks;
+    this.clock = clock;
+    this.locks = locks;
     this.#attest = options.attest;
     this.#randomBytes = options.randomBytes;
   }
@@ -87,22 +95,6 @@ export class CountersignClient extends AccountOperations {
    */
   get session(): SessionView {
     return this.#session;
-  }
-
-  /**
-   * The server's time, where this device's clock is wrong.
-   * @example const waitMs = client.clock.until(timeLock.availableAt);
-   */
-  get clock(): ServerClock {
-    return this.#clock;
-  }
-
-  /**
-   * The locks that this client's tabs share.
-   * @example await client.locks.request("my-work", {}, async () => {});
-   */
-  get locks(): LockManager {
-    return this.#locks;
   }
 
   /**
