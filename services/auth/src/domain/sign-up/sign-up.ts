@@ -56,12 +56,13 @@ export const signUp =
     const { store, sessions, steps, clock, issue } = options;
     const { chainName, accountKey, deviceKey, device, token, context } = command;
     const profile = await verifyNewKeyRequest(options, "sign-up", command);
+    const { app, authTime } = profile;
 
     const now = clock.now();
     const leasing: LeaseSignUp = {
       profile,
       chainName,
-      app: profile.app,
+      app,
       userKeyType: command.userKeyType,
       accountKey,
       deviceKey,
@@ -82,7 +83,8 @@ export const signUp =
 
     // Both a lease and a replay: driving a complete saga only reads the deployment's status.
     const { saga } = leased;
-    command.accountFound?.(saga.accountId);
+    const { accountId, sessionId: id } = saga;
+    command.accountFound?.(accountId);
     const drive = { steps, mark: store.mark, clock, waitMs: CHAIN_WAIT_MS, keepFailed: false, context };
     const deployment = await driveSignUp(saga, drive).catch(async (error) => {
       // If this fails, the runner gives up in its place once the lease has ended.
@@ -92,15 +94,7 @@ export const signUp =
     // The device of a caller that is gone may have signed in since: this session would end that one.
     if (context.signal.aborted) throw new AppError("Unavailable");
     const beginning = beginSession(
-      {
-        id: saga.sessionId,
-        refreshId: uuidv4(),
-        accountId: saga.accountId,
-        app: profile.app,
-        deviceKey: saga.deviceKey,
-        accountKey: saga.accountKey,
-        authTime: profile.authTime,
-      },
+      { id, refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       clock.now(),
     );
     const asked = { at: saga.createdAt, bySession: token?.sessionId };
