@@ -88,9 +88,7 @@ export interface AddressLimit {
  * Errors: RateLimited.
  */
 export function createLimit(count: Count, name: string, { perMinute, wideFactor }: AddressLimit): Limit {
-  const consumeOwn = (network: string) => count({ key: `${name}:${network}`, points: perMinute, seconds: 60 });
-  const widePoints = Math.ceil(perMinute * wideFactor);
-  const consumeWide = (network: string) => count({ key: `${name}:${network}`, points: widePoints, seconds: 60 });
+  const consume = (network: string, points: number) => count({ key: `${name}:${network}`, points, seconds: 60 });
   const refusedUntil = new LRUCache<string, number>({ max: MAX_REFUSED });
 
   /** Rejects a /48 over its limit before a row is written: else each of its /64s would get one. */
@@ -102,10 +100,10 @@ export function createLimit(count: Count, name: string, { perMinute, wideFactor 
 
   return async ({ clientIp }) => {
     const { own, wide } = networksOf(clientIp);
-    if (wide === undefined) return consumeOwn(own);
+    if (wide === undefined) return consume(own, perMinute);
     requireNotRefused(wide);
-    await consumeOwn(own);
-    await consumeWide(wide).catch((error: unknown) => {
+    await consume(own, perMinute);
+    await consume(wide, Math.ceil(perMinute * wideFactor)).catch((error: unknown) => {
       if (isAppError(error, "RateLimited")) {
         refusedUntil.set(wide, Date.now() + (error.retryAfterSeconds ?? 1) * 1000);
       }
