@@ -82,13 +82,6 @@ async function beginFree(on: Queries, starts: readonly SessionStart[]): Promise<
   });
 }
 
-/** Begins sessions of one account as soon as it has the account's lock. */
-async function beginLocked(tx: Queries, starts: readonly SessionStart[]): Promise<SessionOutcome[]> {
-  await lockAccess(tx, starts[0]!.session.accountId);
-  // None is left out: this transaction has the lock.
-  return (await beginFree(tx, starts)) as SessionOutcome[];
-}
-
 /**
  * Begins a session that answers no challenge, in a transaction that has the lock of its account's access.
  * Errors: PleaseRegisterKey where it is blocked.
@@ -110,7 +103,11 @@ export function sessionBeginner(
 ): (start: Omit<SessionStart, "trace">) => Promise<SessionOutcome> {
   const accountOf = ({ session }: SessionStart) => session.accountId;
   const beginLater = createBatcher((starts: readonly SessionStart[]) =>
-    waiting.transaction((tx) => beginLocked(tx, starts)),
+    waiting.transaction(async (tx) => {
+      await lockAccess(tx, accountOf(starts[0]!));
+      // None is left out: this transaction has the lock.
+      return (await beginFree(tx, starts)) as SessionOutcome[];
+    }),
   );
   const begin = async (starts: readonly SessionStart[]): Promise<(SessionOutcome | Promise<SessionOutcome>)[]> => {
     const outcomes = await beginFree(postgres, starts);
