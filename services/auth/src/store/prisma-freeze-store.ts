@@ -135,12 +135,8 @@ async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): 
     }
     case "lift":
       if (decision.recoveryLifts) {
-        const { since, lastAt } = decision.recoveryLifts;
-        await tx.recoveryLift.upsert({
-          where: { accountId },
-          create: { accountId, since, lastAt },
-          update: { since, lastAt },
-        });
+        const lifts = decision.recoveryLifts;
+        await tx.recoveryLift.upsert({ where: { accountId }, create: { accountId, ...lifts }, update: lifts });
       }
       await tx.frozenAccount.delete({ where: { accountId } });
       await tx.freezeParty.deleteMany({ where: { accountId } });
