@@ -68,7 +68,7 @@ const commands: Command[] = [
     usage: "build:packages -- [--out <folder>]",
     about: "Builds and packs the packages that app developers install, into dist/ by default.",
     options: { out: { type: "string", default: "dist" } },
-    run: async ({ values }) => (await import("./packages/command.ts")).buildPackagesCommand(values.out),
+    run: async ({ values }) => (await import("./packages/build-packages.ts")).buildPackages(values.out),
   }),
   command({
     usage: "build:clients -- [--document <URL or file>]",

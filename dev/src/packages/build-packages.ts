@@ -1,5 +1,5 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
@@ -35,27 +35,18 @@ interface Manifest {
   peerDependenciesMeta?: Record<string, { optional: boolean }>;
 }
 
-/** A package that was built and packed. */
-export interface BuiltPackage {
-  name: string;
-  /** The folder that was packed. */
-  folder: string;
-  /** The path of the .tgz file. */
-  tarball: string;
-}
-
 /**
- * `npm run build:packages`: builds every published package into `outDir` and packs it. The sources' own
- * package.json names the TypeScript files, which the repository runs unbuilt; the packed one is made here.
+ * `npm run build:packages`: builds every published package into the folder `out`, packs it, and prints its
+ * file. The sources' own package.json names the TypeScript files, which the repository runs unbuilt; the
+ * packed one is made here.
  */
-export async function buildPackages(outDir = join(root, "dist")): Promise<BuiltPackage[]> {
+export async function buildPackages(out: string): Promise<void> {
+  const outDir = resolve(root, out);
   rmSync(outDir, { recursive: true, force: true });
   const typesDir = join(outDir, "types");
   const httpTypes = writeHttpTypes(typesDir);
-  const built: BuiltPackage[] = [];
-  for (const name of PUBLISHED) built.push(await buildPackage(name, outDir, httpTypes));
+  for (const name of PUBLISHED) await buildPackage(name, outDir, httpTypes);
   rmSync(typesDir, { recursive: true });
-  return built;
 }
 
 /** Writes the declarations of the HTTP API's shapes; returns their files by the modules of the sources. */
@@ -76,7 +67,7 @@ function writeHttpTypes(folder: string): Record<string, string> {
   );
 }
 
-async function buildPackage(name: string, outDir: string, httpTypes: Record<string, string>): Promise<BuiltPackage> {
+async function buildPackage(name: string, outDir: string, httpTypes: Record<string, string>): Promise<void> {
   const source = join(root, "packages", name);
   const folder = join(outDir, name);
   const manifest: Manifest = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
@@ -114,7 +105,7 @@ async function buildPackage(name: string, outDir: string, httpTypes: Record<stri
   await run("npm", ["pack", "--silent", "--pack-destination", outDir], { cwd: folder });
   const tarball = `countersign-${name}-${manifest.version}.tgz`;
   if (!readdirSync(outDir).includes(tarball)) throw new Failure(`npm pack made no ${tarball}`);
-  return { name: manifest.name, folder, tarball: join(outDir, tarball) };
+  console.log(`${manifest.name}: ${relative(process.cwd(), join(outDir, tarball))}`);
 }
 
 /** Returns our licence, and those of the libraries that the package contains. */
