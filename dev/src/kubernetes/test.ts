@@ -163,10 +163,11 @@ async function testOn(outside: Outside, logs: PodLogs, earlier: string, director
   const { identityProvider, chains } = outside.stack.stack;
   const surroundings: TestStack = { gateway: `http://${address}`, identityProvider, chains };
 
-  await check("signs up and seals a transaction through the gateway's Service", async () => {
+  const signUpAndSeal = async () => {
     const { client } = await signUpPerson(surroundings);
     return (await sendTransaction(client, { network: networkOf(surroundings), cadence: NOTHING })).id;
-  });
+  };
+  await check("signs up and seals a transaction through the gateway's Service", signUpAndSeal);
 
   await check("a pod without permission does not reach the signer, one with permission does", async () => {
     apply([waitingPod("other", { app: "other" }), waitingPod("demo-backend", { app: "demo-backend" })]);
@@ -288,10 +289,7 @@ async function testOn(outside: Outside, logs: PodLogs, earlier: string, director
       logs,
     ),
   );
-  await check("signs up and seals a transaction after the roll-back", async () => {
-    const { client } = await signUpPerson(surroundings);
-    return (await sendTransaction(client, { network: networkOf(surroundings), cadence: NOTHING })).id;
-  });
+  await check("signs up and seals a transaction after the roll-back", signUpAndSeal);
 }
 
 export interface TestKubernetesOptions {
