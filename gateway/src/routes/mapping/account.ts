@@ -1,4 +1,5 @@
 import type * as http from "@countersign/http-api/resources.ts";
+import type { SignUpResponse } from "@countersign/proto/auth/v1/sign_up.ts";
 import type { Account, Address, Credentials, TransactionReference } from "@countersign/proto/common/v1/types.ts";
 import type { HttpCall } from "../../http/call.ts";
 import { toTimestamp } from "../../http/fields.ts";
@@ -36,14 +37,7 @@ export function toTransactionReference(transaction: TransactionReference | undef
 }
 
 /** Returns the common answer of sign-up and sign-in, and names its account to the call. */
-export function toSignedIn(
-  answer: {
-    account: Account | undefined;
-    transaction: TransactionReference | undefined;
-    credentials: Credentials | undefined;
-  },
-  call: Pick<HttpCall, "accountId">,
-): http.SignedIn {
+export function toSignedIn(answer: SignUpResponse, call: Pick<HttpCall, "accountId">): http.SignedIn {
   if (answer.account !== undefined) call.accountId = answer.account.id;
   return {
     account: toAccount(answer.account),
