@@ -6,7 +6,7 @@ import { claimRows, type Postgres, type Queries, sql } from "@countersign/postgr
 import type { TransactionReference } from "@countersign/proto/common/v1/types.ts";
 import type { AccountAddress } from "../domain/accounts/account.ts";
 import { NO_PROFILE } from "../domain/accounts/profiles.ts";
-import type { CreatedAccount, CreationState } from "../domain/creations/creation.ts";
+import type { CreatedAccount, Creation, CreationState } from "../domain/creations/creation.ts";
 import type { CreationStore, Lease } from "../domain/ports.ts";
 import { addressToProto, transactionToProto } from "../to-proto.ts";
 import type { PrismaClient } from "./generated/client.ts";
@@ -18,18 +18,11 @@ export interface CreationStoreOptions {
   firstKeyId?(chainName: string): number | undefined;
 }
 
-interface CreationRow {
-  id: string;
-  chainName: string;
-  keyIndex: number;
+interface CreationRow
+  extends Omit<Creation, "sequenceNumber" | "userKeys" | "traces" | "transaction" | "referenceHeight"> {
   sequenceNumber: bigint | null;
-  state: CreationState;
-  accountIds: string[];
-  serverKeys: string[];
-  serverKeyVersion: number;
   /** As transactionToJson writes it. */
   transaction: unknown;
-  transactionId: string;
   referenceHeight: bigint | null;
 }
 
