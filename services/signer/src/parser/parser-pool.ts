@@ -61,8 +61,6 @@ const ENTRY = new URL("./parser-worker.ts", import.meta.url).href;
 /** Longer scripts are rejected before any work: neither posted to a worker nor hashed into the cache. */
 const MAX_SCRIPT_LENGTH = 64 * 1024;
 const RESTART_MS = 1000;
-const IDLE_MS = 60_000;
-const PAUSE_MS = 60_000;
 const TOO_SLOW = "the script takes too long to understand";
 
 /** Runs jobs in turns of their senders, one of each at a time: nobody waits behind all of another's. */
@@ -116,7 +114,7 @@ function createFairQueue() {
  */
 export async function startParserPool(options: ParserPoolOptions = {}): Promise<ParserPool> {
   const { directory = PARSER_DIRECTORY, workers = 2, timeLimitMs = 1000, maxQueue = 256 } = options;
-  const { idleMs = IDLE_MS, pauseMs = PAUSE_MS, monotonicMs = () => performance.now() } = options;
+  const { idleMs = 60_000, pauseMs = 60_000, monotonicMs = () => performance.now() } = options;
   const [wasm, glue] = await Promise.all([
     readFile(join(directory, "cadence-parser.wasm")),
     readFile(join(directory, "wasm_exec.js"), "utf8"),
