@@ -134,10 +134,16 @@ function writeKeystore(file: string, passphrase: string, content: KeystoreConten
 }
 
 /**
- * Runs `change` while no other command changes the file. The lock of a killed command must be removed by
- * hand. Errors: KeystoreError.
+ * Writes what `change` makes of the content, while no other command changes the file, and returns the
+ * content of the file, not the intended one. The lock of a killed command must be removed by hand. Errors:
+ * KeystoreError.
  */
-function withLock<T>(file: string, change: () => T): T {
+function changeKeystore(
+  file: string,
+  passphrase: string,
+  change: (content: KeystoreContent) => KeystoreContent,
+  newPassphrase = passphrase,
+): KeystoreContent {
   const lock = `${file}.lock`;
   try {
     closeSync(openSync(lock, "wx", 0o600));
@@ -145,7 +151,8 @@ function withLock<T>(file: string, change: () => T): T {
     throw new KeystoreError(`${lock} exists: another command is running, or was killed (then remove the file)`);
   }
   try {
-    return change();
+    writeKeystore(file, newPassphrase, change(readKeystore(file, passphrase)), false);
+    return readKeystore(file, newPassphrase);
   } finally {
     unlinkSync(lock);
   }
@@ -175,16 +182,11 @@ export function ensureKeystore(file: string, passphrase: string, chainName: stri
     const rootSecret = randomBytes(32).toString("hex");
     writeKeystore(file, passphrase, { rootSecret, audit: firstVersion(), chains: { [chainName]: keys() } }, true);
   }
-  const isWhole = ({ chains, audit }: KeystoreContent) => Object.hasOwn(chains, chainName) && audit !== undefined;
   const content = readKeystore(file, passphrase);
-  if (isWhole(content)) return content;
-  return withLock(file, () => {
-    const now = readKeystore(file, passphrase);
-    const { chains, audit = firstVersion() } = now;
+  if (Object.hasOwn(content.chains, chainName) && content.audit !== undefined) return content;
+  return changeKeystore(file, passphrase, ({ chains, audit = firstVersion(), ...now }) => {
     const added = Object.hasOwn(chains, chainName) ? chains : { ...chains, [chainName]: keys() };
-    writeKeystore(file, passphrase, { ...now, audit, chains: added }, false);
-    // The file's content, not the intended one.
-    return readKeystore(file, passphrase);
+    return { ...now, audit, chains: added };
   });
 }
 
@@ -194,33 +196,25 @@ export function addKeyVersion(
   passphrase: string,
   key: { role: "audit" } | { role: "creator" | "paymaster"; chainName: string },
 ): KeystoreContent {
-  return withLock(file, () => {
-    const content = readKeystore(file, passphrase);
+  return changeKeystore(file, passphrase, (content) => {
     const next = (keys: readonly { version: number; scalar: string }[]) => [
       ...keys,
       { version: Math.max(0, ...keys.map(({ version }) => version)) + 1, scalar: newScalar() },
     ];
-    if (key.role === "audit") writeKeystore(file, passphrase, { ...content, audit: next(content.audit ?? []) }, false);
-    else {
-      const { chainName, role } = key;
-      const chain = Object.hasOwn(content.chains, chainName) ? content.chains[chainName] : undefined;
-      if (!chain) throw new KeystoreError(`the keystore has no keys of ${chainName}`);
-      const chains = { ...content.chains, [chainName]: { ...chain, [role]: next(chain[role]) } };
-      writeKeystore(file, passphrase, { ...content, chains }, false);
-    }
-    return readKeystore(file, passphrase);
+    if (key.role === "audit") return { ...content, audit: next(content.audit ?? []) };
+    const { chainName, role } = key;
+    const chain = Object.hasOwn(content.chains, chainName) ? content.chains[chainName] : undefined;
+    if (!chain) throw new KeystoreError(`the keystore has no keys of ${chainName}`);
+    return { ...content, chains: { ...content.chains, [chainName]: { ...chain, [role]: next(chain[role]) } } };
   });
 }
 
 /** Adds the root secret of the next version of server keys; those before stay. Errors: KeystoreError. */
 export function addServerRoot(file: string, passphrase: string): KeystoreContent {
-  return withLock(file, () => {
-    const content = readKeystore(file, passphrase);
-    const { laterRoots = [] } = content;
+  return changeKeystore(file, passphrase, ({ laterRoots = [], ...content }) => {
     const version = Math.max(1, ...laterRoots.map((root) => root.version)) + 1;
     const added = [...laterRoots, { version, secret: randomBytes(32).toString("hex") }];
-    writeKeystore(file, passphrase, { ...content, laterRoots: added }, false);
-    return readKeystore(file, passphrase);
+    return { ...content, laterRoots: added };
   });
 }
 
@@ -233,10 +227,7 @@ export const serverRoots = ({ rootSecret, laterRoots = [] }: KeystoreContent) =>
 /** Writes the same content under another passphrase. Errors: KeystoreError. */
 export function reEncryptKeystore(file: string, passphrase: string, newPassphrase: string): void {
   requireLongPassphrase(newPassphrase);
-  withLock(file, () => {
-    writeKeystore(file, newPassphrase, readKeystore(file, passphrase), false);
-    readKeystore(file, newPassphrase);
-  });
+  changeKeystore(file, passphrase, (content) => content, newPassphrase);
 }
 
 /** Returns the versions of each key; no key material. */
