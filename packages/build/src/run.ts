@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { Failure } from "./fail.ts";
 import { root } from "./paths.ts";
 
@@ -10,9 +10,14 @@ export interface RunOptions {
   user?: { uid: number; gid: number };
 }
 
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill();
+});
+
 /**
- * Runs a program to its end and returns its output. Errors: Failure with the last lines if it does not exit
- * with 0.
+ * Runs a program to its end and returns its output; the program ends with this process. Errors: Failure with
+ * the last lines if it does not exit with 0.
  */
 export function run(command: string, args: string[], options: RunOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -23,6 +28,8 @@ export function run(command: string, args: string[], options: RunOptions = {}): 
       ...options.user,
       stdio: ["ignore", capture ? "pipe" : "inherit", capture ? "pipe" : "inherit"],
     });
+    running.add(child);
+    child.once("close", () => running.delete(child));
     let text = "";
     child.stdout?.on("data", (chunk) => (text += chunk));
     child.stderr?.on("data", (chunk) => (text += chunk));

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   accessSync,
@@ -19,6 +19,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { cacheDir, root } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
 import { EMULATOR_PATCHES, type Patch } from "./emulator-patches.ts";
 
 interface Tool {
@@ -220,24 +221,12 @@ async function build(tool: Tool, say: (line: string) => void): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), "countersign-build-"));
   try {
     const source = tool.patches ? patchedModules(scratch, tool.patches) : [];
-    await new Promise<void>((resolve, reject) => {
-      const tags = tool.tags === undefined ? [] : ["-tags", tool.tags];
-      const output = [...NO_DEBUG_DATA, "-o", partial];
-      const child = spawn("go", ["build", "-trimpath", ...tags, ...source, ...output, tool.package], {
-        cwd: join(root, tool.module ?? "dev/tools"),
-        // Portable: the binary must not depend on instructions of the machine that built it.
-        env: { ...process.env, CGO_CFLAGS: "-O2 -D__BLST_PORTABLE__" },
-        stdio: ["ignore", "ignore", "pipe"],
-      });
-      const abandon = () => child.kill();
-      process.once("exit", abandon);
-      child.once("close", () => process.off("exit", abandon));
-      let errors = "";
-      child.stderr.on("data", (chunk) => (errors = (errors + chunk).slice(-4000)));
-      child.on("error", (error) => reject(new Failure(`go could not be started: ${error.message}`)));
-      child.on("close", (code) =>
-        code === 0 ? resolve() : reject(new Failure(`building ${tool.name} failed:\n${errors.trim()}`)),
-      );
+    const tags = tool.tags === undefined ? [] : ["-tags", tool.tags];
+    const output = [...NO_DEBUG_DATA, "-o", partial];
+    await run("go", ["build", "-trimpath", ...tags, ...source, ...output, tool.package], {
+      cwd: join(root, tool.module ?? "dev/tools"),
+      // Portable: the binary must not depend on instructions of the machine that built it.
+      env: { ...process.env, CGO_CFLAGS: "-O2 -D__BLST_PORTABLE__" },
     });
     renameSync(partial, target);
   } finally {
