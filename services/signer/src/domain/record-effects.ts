@@ -4,6 +4,8 @@ import { refusal } from "../policy/refusal.ts";
 import type { RequestFacts } from "../policy/request-facts.ts";
 import type { EffectStore } from "./ports.ts";
 
+const tooMany = (detail: string) => refusal("TooManyOpenTemplates", detail);
+
 /** Returns the error for an effect whose limit or condition the database refused. */
 function refusalOf(effect: Effect) {
   switch (effect.kind) {
@@ -11,18 +13,12 @@ function refusalOf(effect: Effect) {
       return keyWasRevoked();
     case "one-role":
       return keyHasTwoRoles();
-    case "recovery-key": {
-      const detail = `${effect.limit} recovery keys were signed for in a day: wait`;
-      return refusal("TooManyOpenTemplates", detail);
-    }
-    case "device-approved-key": {
-      const detail = `devices have approved ${effect.limit} user keys in a day: wait`;
-      return refusal("TooManyOpenTemplates", detail);
-    }
-    case "sequence-number": {
-      const detail = `the session has ${effect.limit} sequence numbers of the server key open`;
-      return refusal("TooManyOpenTemplates", detail);
-    }
+    case "recovery-key":
+      return tooMany(`${effect.limit} recovery keys were signed for in a day: wait`);
+    case "device-approved-key":
+      return tooMany(`devices have approved ${effect.limit} user keys in a day: wait`);
+    case "sequence-number":
+      return tooMany(`the session has ${effect.limit} sequence numbers of the server key open`);
     case "key-addition":
       return refusal(
         "BadTemplateArguments",
