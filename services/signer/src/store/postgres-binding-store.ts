@@ -65,8 +65,6 @@ export type PostgresBindingStore = BindingStore & Omit<KnownBindings, "find">;
 export function postgresBindingStore(postgres: Postgres, reads = postgres): PostgresBindingStore {
   const findCurrent = (accountId: string) => readBindings(reads, accountId);
   const known = createKnownBindings(findCurrent);
-  const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> =>
-    (await readBindings(postgres, accountId)).find((binding) => binding.chainName === chainName);
 
   /**
    * Serializes the changes of an account's versions over all replicas: their conditions see the change
@@ -82,7 +80,7 @@ export function postgresBindingStore(postgres: Postgres, reads = postgres): Post
       await work(tx);
     });
     known.forget(accountId);
-    return findOne(accountId, chainName);
+    return (await readBindings(postgres, accountId)).find((binding) => binding.chainName === chainName);
   };
 
   /**
