@@ -1,4 +1,5 @@
 import type { TlsMaterial, Watched } from "@countersign/core";
+import { memoryLines } from "@countersign/core/testing/memory-lines.ts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { type PeersFile, peersFile } from "../peers.ts";
@@ -8,22 +9,9 @@ import type { RpcServerOptions } from "../server-options.ts";
 
 /** Returns a logger that keeps its lines in memory. */
 export function memoryLogger() {
-  let text = "";
-  const destination = {
-    write: (line: string) => {
-      text += line;
-    },
-  };
+  const { destination, ...kept } = memoryLines();
   const formatters = { level: (label: string) => ({ level: label }) };
-  return {
-    logger: pino({ level: "debug", base: { name: "test" }, formatters }, destination),
-    lines: () =>
-      text
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Record<string, unknown>),
-    text: () => text,
-  };
+  return { logger: pino({ level: "debug", base: { name: "test" }, formatters }, destination), ...kept };
 }
 
 export interface TestServer {

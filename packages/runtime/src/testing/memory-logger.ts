@@ -1,25 +1,8 @@
-import type { Logger } from "@countersign/core";
+import { memoryLines } from "@countersign/core/testing/memory-lines.ts";
 import { createLogger } from "../log.ts";
 
 /** Creates a logger that keeps its lines. */
-export function memoryLogger(level = "debug"): {
-  logger: Logger;
-  lines: () => Record<string, unknown>[];
-  text: () => string;
-} {
-  let text = "";
-  const destination = {
-    write: (line: string) => {
-      text += line;
-    },
-  };
-  return {
-    logger: createLogger({ name: "test", level, destination }),
-    lines: () =>
-      text
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Record<string, unknown>),
-    text: () => text,
-  };
+export function memoryLogger(level = "debug") {
+  const { destination, ...kept } = memoryLines();
+  return { logger: createLogger({ name: "test", level, destination }), ...kept };
 }
