@@ -54,21 +54,18 @@ function notices({ mail = true } = {}) {
       if (done.has(`${eventId} notice`)) return true;
       const same = [...done].filter(([id, one]) => id.endsWith("notice") && one.kind === kind && one.at > since);
       const begins = same.length < limit;
-      const isHeld = [...done].some(([id, one]) => id.endsWith("held") && one.kind === kind);
-      if (begins || !isHeld) done.set(`${eventId} ${begins ? "notice" : "held"}`, { kind, at });
+      const held = [...done].find(([id, one]) => id.endsWith("held") && one.kind === kind);
+      if (!begins && held) done.delete(held[0]);
+      done.set(`${eventId} ${begins ? "notice" : "held"}`, { kind, at });
       return begins;
     },
-    async takeHeld(before) {
+    async held(before) {
       const held = [...done].filter(([id, { at }]) => id.endsWith("held") && at < before);
-      for (const [id, one] of held) {
-        done.delete(id);
-        done.set(id.replace("held", "notice"), one);
-      }
       return held.map(([id, one]) => ({ ...one, eventId: id.split(" ")[0]!, accountId }));
     },
-    async holdAgain({ eventId }) {
-      done.set(`${eventId} held`, done.get(`${eventId} notice`)!);
-      done.delete(`${eventId} notice`);
+    async noteHeld({ eventId }) {
+      done.set(`${eventId} notice`, done.get(`${eventId} held`)!);
+      done.delete(`${eventId} held`);
     },
   };
   const sending: Omit<Parameters<typeof sendNotice>[0], "maxPerDay"> & { deliveries: typeof deliveries } = {
@@ -275,9 +272,9 @@ describe("notices", () => {
     const asked = () => event("auth.time-lock-started", { timeLockStarted: timeLock as never });
     for (let count = 0; count < MAX_PER_DAY; count++) await handle(asked());
     clock.advance(60_000);
+    await handle(asked());
     const last = asked();
     await handle(last);
-    await handle(asked());
     const mailed = () => mails.slice(MAX_PER_DAY).map(({ id }) => id);
     clock.advance(3_600_000);
     await sendHeld();

@@ -29,15 +29,15 @@ export interface NoticeStart extends Omit<Delivery, "target"> {
 
 export interface DeliveryStore {
   /**
-   * Begins an event's notice; false where the account had `limit` of its kind since then: it is held then,
-   * unless another one of its kind is. Idempotent. Race: replicas that begin notices at the same moment do
+   * Begins an event's notice; false where the account had `limit` of its kind since then: it is held then, in
+   * place of an earlier one of its kind. Idempotent. Race: replicas that begin notices at the same moment do
    * not count each other's.
    */
   begin(notice: NoticeStart): Promise<boolean>;
-  /** Begins notices that were held before then, and returns them: each to one caller. */
-  takeHeld(before: Date): Promise<Omit<Delivery, "target">[]>;
-  /** Holds a notice again that was taken and not sent. */
-  holdAgain(notice: Pick<Delivery, "eventId" | "accountId">): Promise<void>;
+  /** Returns notices that were held before then, the oldest first, at most 100. */
+  held(before: Date): Promise<Omit<Delivery, "target">[]>;
+  /** Notes that a held notice was sent. */
+  noteHeld(notice: Pick<Delivery, "eventId" | "accountId">): Promise<void>;
   /** Every device that the account ever had. */
   history(accountId: string): Promise<{ id: string; createdAt: Date }[]>;
   /** Returns whether some are left. */

@@ -81,19 +81,22 @@ export function sendNotice(options: SendNoticeOptions) {
 
 /**
  * Sends what was held for an hour: a thief who uses up a day's notices of a kind, by asking and cancelling,
- * would do unnoticed what the person believes cancelled.
+ * would do unnoticed what the person believes cancelled. Crash: it is sent again, as where two replicas look
+ * at the same moment.
  */
 export function sendHeldNotices(
-  options: DeliverNoticeOptions & { deliveries: Pick<DeliveryStore, "takeHeld" | "holdAgain">; logger: Logger },
+  options: DeliverNoticeOptions & { deliveries: Pick<DeliveryStore, "held" | "noteHeld">; logger: Logger },
 ) {
   const { deliveries, clock, logger } = options;
   const deliver = deliverNotice(options);
   return async (): Promise<void> => {
-    for (const { at, kind, ...held } of await deliveries.takeHeld(new Date(clock.now().getTime() - HOUR_MS))) {
-      await deliver({ ...held, kind: kind as NoticeKind, occurredAt: at }).catch(async (err: unknown) => {
+    for (const { at, kind, ...held } of await deliveries.held(new Date(clock.now().getTime() - HOUR_MS))) {
+      try {
+        await deliver({ ...held, kind: kind as NoticeKind, occurredAt: at });
+        await deliveries.noteHeld(held);
+      } catch (err) {
         logger.warn({ err, accountId: held.accountId, event: kind }, "held notice not sent; will retry");
-        await deliveries.holdAgain(held);
-      });
+      }
     }
   };
 }

@@ -27,26 +27,32 @@ export function postgresDeliveryStore(
   }
   const begin = createShardBatcher(postgres, accountOf, async (notices: readonly NoticeStart[]): Promise<boolean[]> => {
     const since = new Date(Math.min(...notices.map((notice) => notice.since.getTime())));
-    const rows = await postgres.query<Delivery>(sql`
+    const known = await postgres.query<Delivery>(sql`
       SELECT event_id AS "eventId", target, account_id AS "accountId", kind, created_at AS at FROM delivery
       WHERE account_id = ANY(${notices.map(accountOf)}::uuid[]) AND kind = ANY(${notices.map(({ kind }) => kind)}::text[])
         AND created_at > ${since} AND target IN ('notice', 'held')`);
     const ofKind = ({ accountId, kind }: Omit<Delivery, "target">) => `${accountId} ${kind}`;
-    const begun = Map.groupBy(rows, ofKind);
+    const begun = Map.groupBy(known, ofKind);
     const made: Delivery[] = [];
+    const outdated: string[] = [];
     const outcomes = notices.map((notice) => {
       const before = begun.get(ofKind(notice)) ?? [];
-      const known = before.find(({ eventId }) => eventId === notice.eventId);
-      if (known) return known.target === "notice";
+      const earlier = before.find(({ eventId }) => eventId === notice.eventId);
+      if (earlier) return earlier.target === "notice";
       const sent = before.filter(({ at, target }) => target === "notice" && at > notice.since);
       const begins = sent.length < notice.limit;
-      if (!begins && before.some(({ target }) => target === "held")) return false;
       const row = { ...notice, target: begins ? "notice" : "held" };
+      if (!begins) outdated.push(...before.filter(({ target }) => target === "held").map(({ eventId }) => eventId));
       made.push(row);
-      begun.set(ofKind(notice), [...before, row]);
+      begun.set(ofKind(notice), [...before.filter(({ target }) => begins || target === "notice"), row]);
       return begins;
     });
-    if (made.length > 0) await insert(made);
+    const rows = made.filter(({ eventId }) => !outdated.includes(eventId));
+    if (rows.length > 0) await insert(rows);
+    if (outdated.length > 0)
+      await postgres.execute(sql`
+        DELETE FROM delivery WHERE account_id = ANY(${notices.map(accountOf)}::uuid[])
+          AND event_id = ANY(${outdated}::uuid[]) AND target = 'held'`);
     return outcomes;
   });
   const has = createShardBatcher(
@@ -74,15 +80,14 @@ export function postgresDeliveryStore(
   );
   return {
     begin,
-    takeHeld: (before) =>
+    held: (before) =>
       postgres.query(sql`
-        UPDATE delivery SET target = 'notice' WHERE target = 'held' AND event_id IN (
-          SELECT event_id FROM delivery WHERE target = 'held' AND created_at < ${before} ORDER BY created_at LIMIT 100)
-        RETURNING event_id AS "eventId", account_id AS "accountId", kind, created_at AS at`),
-    async holdAgain({ eventId, accountId }) {
+        SELECT event_id AS "eventId", account_id AS "accountId", kind, created_at AS at FROM delivery
+        WHERE target = 'held' AND created_at < ${before} ORDER BY created_at LIMIT 100`),
+    async noteHeld({ eventId, accountId }) {
       await postgres.execute(sql`
-        UPDATE delivery SET target = 'held'
-        WHERE event_id = ${eventId}::uuid AND target = 'notice' AND account_id = ${accountId}::uuid`);
+        UPDATE delivery SET target = 'notice'
+        WHERE event_id = ${eventId}::uuid AND target = 'held' AND account_id = ${accountId}::uuid`);
     },
     has,
     note: createShardBatcher(postgres, accountOf, insert),
