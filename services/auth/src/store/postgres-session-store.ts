@@ -1,5 +1,5 @@
 import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
-import { type PublicKey, samePublicKey } from "@countersign/keys";
+import { samePublicKey } from "@countersign/keys";
 import { createShardBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import {
   DAY_MS,
@@ -151,16 +151,14 @@ async function withoutContested(
   tx: Prisma.TransactionClient,
   accountId: string,
   sessions: readonly Session[],
-  { by, now }: { by: PublicKey | undefined; now: Date },
+  { isOwn, now }: { isOwn(session: Session): boolean; now: Date },
 ): Promise<Session[]> {
   const ended = await tx.session.findMany({
     where: { accountId, endedCause: "ended-by-user", endedAt: { gt: new Date(now.getTime() - DAY_MS) } },
     select: { deviceKey: true },
   });
-  const isContested = ({ deviceKey }: Session) =>
-    !(by && samePublicKey(by, deviceKey)) &&
-    ended.filter((each) => each.deviceKey === deviceKey.publicKey).length >= MAX_ENDED_BY_OTHERS;
-  return sessions.filter((session) => !isContested(session));
+  const countOf = ({ deviceKey }: Session) => ended.filter((each) => each.deviceKey === deviceKey.publicKey).length;
+  return sessions.filter((session) => isOwn(session) || countOf(session) < MAX_ENDED_BY_OTHERS);
 }
 
 /**
@@ -211,13 +209,16 @@ export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres, w
         const id = "id" in which ? which.id : { not: which.allBut };
         const rows = await tx.session.findMany({ where: { accountId, id, endedAt: null }, orderBy: { id: "asc" } });
         const sessions = rows.map(toSession);
+        const { by } = which;
+        const isOwn = ({ deviceKey }: Session) => by !== undefined && samePublicKey(by, deviceKey);
         const ending =
-          cause === "ended-by-user" ? await withoutContested(tx, accountId, sessions, { by: which.by, now }) : sessions;
+          cause === "ended-by-user" ? await withoutContested(tx, accountId, sessions, { isOwn, now }) : sessions;
         if ("id" in which && ending.length < sessions.length)
           throw new AppError("TimeLockContested", { detail: CONTESTED });
         return endSessions(
           queriesIn(tx),
-          ending.map((session) => ({ session, cause, now, requestId })),
+          // Its own do not count: a thief's device would end five, and then the owner could end none.
+          ending.map((session) => ({ session, cause: isOwn(session) ? "signed-out" : cause, now, requestId })),
         );
       }),
   };

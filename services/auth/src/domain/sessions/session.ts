@@ -144,8 +144,8 @@ export interface SessionStore {
   list(accountId: string, now: Date): Promise<Session[]>;
   /**
    * Ends live sessions of the account and returns how many. With cause `ended-by-user` those of a device
-   * other than `by` stay once MAX_ENDED_BY_OTHERS of its sessions ended so within a day; errors:
-   * TimeLockContested where `which` names such a one.
+   * other than `by` stay once MAX_ENDED_BY_OTHERS of its sessions ended so within a day; those of `by` itself
+   * end as `signed-out`. Errors: TimeLockContested where `which` names one that stays.
    */
   end(
     accountId: string,
