@@ -6,14 +6,13 @@ import {
 } from "@countersign/proto/account/v1/key_additions.ts";
 import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
 import type { KeyAdditionState } from "../domain/key-additions/key-addition.ts";
-import type { NamedTransactionOptions } from "../domain/key-additions/named-transaction.ts";
 import { type PrepareKeyAdditionOptions, prepareKeyAddition } from "../domain/key-additions/prepare-key-addition.ts";
 import {
   type ReconcileKeyAdditionOptions,
   reconcileKeyAddition,
 } from "../domain/key-additions/reconcile-key-addition.ts";
 import { type SubmitKeyAdditionOptions, submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
-import { verifyKeyAddition } from "../domain/key-additions/verify-key-addition.ts";
+import { type VerifyKeyAdditionOptions, verifyKeyAddition } from "../domain/key-additions/verify-key-addition.ts";
 import { type TransactionUrl, transactionToProto } from "../to-proto.ts";
 import { fromChain, signatureFrom, targetFrom, transactionIdFrom, uuidFrom } from "./conversions.ts";
 
@@ -28,7 +27,7 @@ export interface KeyAdditionsOptions
   extends PrepareKeyAdditionOptions,
     ReconcileKeyAdditionOptions,
     SubmitKeyAdditionOptions,
-    NamedTransactionOptions {
+    VerifyKeyAdditionOptions {
   readonly transactionUrl: TransactionUrl;
 }
 
@@ -81,11 +80,13 @@ export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<Key
     /** Only for the token's own account. */
     async verifyKeyAddition(request, call) {
       const target = targetFrom(request);
-      if (target.accountId !== requireToken(call).accountId) throw new AppError("AccountNotFound");
+      const { accountId, scope } = requireToken(call);
+      if (target.accountId !== accountId) throw new AppError("AccountNotFound");
       const { transactionId, notBefore, firstMessage } = request;
       transactionIdFrom(transactionId);
       if (!notBefore) throw invalidField("/notBefore", "is missing");
-      const keyIndex = await fromChain(verify({ ...target, transactionId, notBefore, firstMessage }, call.signal));
+      const command = { ...target, transactionId, notBefore, firstMessage, byRecoveryKey: scope === "recover" };
+      const keyIndex = await fromChain(verify(command, call.signal));
       return { transaction: transactionOf(transactionId, target.chainName), keyIndex };
     },
   };

@@ -16,8 +16,8 @@ describe("a transaction that a client names", () => {
   const fees: KeyAdditionEvent = { type: "A.e5a8b7f23e8b548f.FlowFees.FeesDeducted" };
   let firstMessage: Uint8Array;
   let unknownTransaction: UnknownTransaction;
-  const verify = (id = transactionId) => {
-    const command = { ...target, transactionId: id, notBefore, firstMessage };
+  const verify = (id = transactionId, byRecoveryKey = false) => {
+    const command = { ...target, transactionId: id, notBefore, firstMessage, byRecoveryKey };
     return verifyKeyAddition({ ...options, unknownTransaction })(command, signal);
   };
 
@@ -32,6 +32,14 @@ describe("a transaction that a client names", () => {
     expect(await verify()).toBe(2);
     world.outcome = { status: "sealed", height: 1001n, events: world.outcome.events };
     expect(await verify(), "in the youngest block").toBe(2);
+  });
+
+  it("of a device is refused beyond the key limit: a thief's could use up what the recovery key has left", async () => {
+    world.keys = [...world.keys, key(3, "33".repeat(64))];
+    expect(await verify()).toBe(2);
+    world.keys = [...world.keys, key(4, "44".repeat(64))];
+    await expect(verify()).rejects.toMatchObject({ reason: "TooManyKeys" });
+    expect(await verify(transactionId, true)).toBe(2);
   });
 
   it("is asked about again while a node that lags behind does not show the key", async () => {

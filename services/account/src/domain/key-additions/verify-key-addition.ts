@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 import { activeKey, decodeMessage, InvalidMessageError, keyRoleOf } from "@countersign/flow";
-import { areBehind } from "../accounts/account-on-chain.ts";
+import { areBehind, requireBelowKeyLimit } from "../accounts/account-on-chain.ts";
 import type { KeyAdditionEvent, KeyAdditionTarget } from "./key-addition.ts";
 import {
   mismatch,
@@ -15,15 +15,21 @@ export interface VerifyKeyAdditionCommand extends KeyAdditionTarget, NamedTransa
   readonly notBefore: Date;
   /** The first message of the request: the transaction's block must be younger than its reference block. */
   readonly firstMessage: Uint8Array;
+  /** Whether the recovery key approves the request, and not a device. */
+  readonly byRecoveryKey: boolean;
+}
+
+export interface VerifyKeyAdditionOptions extends NamedTransactionOptions {
+  readonly maxUserKeys: number;
 }
 
 /**
  * Whether a transaction that a client names added exactly that key to exactly that account, with weight 1 and
  * SHA2-256, caused no other event of keys, contracts or capabilities, and the key is there now. Gives its
- * index. Errors: TransactionPending (it may still come), TransactionMismatch.
+ * index. Errors: TransactionPending (it may still come), TransactionMismatch, TooManyKeys.
  */
 export const verifyKeyAddition =
-  (options: NamedTransactionOptions) =>
+  (options: VerifyKeyAdditionOptions) =>
   async (command: VerifyKeyAdditionCommand, signal: AbortSignal): Promise<number> => {
     const { chain, address, events, height, before } = await sealedTransaction(options, command, signal);
     const opened = await chain.blockHeight(referenceBlockOf(command.firstMessage), signal);
@@ -35,6 +41,9 @@ export const verifyKeyAddition =
     if (areBehind(keys, index)) throw pending();
     const key = activeKey(keys, "user", command.userKey.publicKey);
     if (key?.index !== index) throw mismatch("the key is not on the account any more");
+    const others = keys.filter((each) => each !== key);
+    // A device's request may have been opened while the recovery key had a session, which lifts the limit.
+    if (!command.byRecoveryKey) requireBelowKeyLimit(others, options.maxUserKeys);
     return index;
   };
 

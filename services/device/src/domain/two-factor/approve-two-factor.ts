@@ -59,7 +59,7 @@ const maxWrongApprovals = ({ recoverySessionId }: ApproverSession): number =>
  * Errors: AccountFrozen, SessionEnded (not a registered device), TwoFactorAuthNotFound,
  * TwoFactorAuthNotPending, InsufficientScope (the new device itself), RateLimited (no approvals left),
  * TooManyDevices;
- * with a transaction also TransactionMismatch, TransactionPending, ChainUnavailable;
+ * with a transaction also TransactionMismatch, TransactionPending, TooManyKeys, ChainUnavailable;
  * with a signature also MessageRenewed, UnsupportedKey, InvalidSignature, and those of KeyAdditions.submit.
  *
  * Writes: first what `findReconciled` writes. By transaction: the approval with its event. By signature: the
