@@ -30,8 +30,8 @@ export interface NoticeStart extends Omit<Delivery, "target"> {
 export interface DeliveryStore {
   /**
    * Begins an event's notice; false where the account had `limit` of its kind since then: it is held then, in
-   * place of an earlier one of its kind. Idempotent. Race: replicas that begin notices at the same moment do
-   * not count each other's.
+   * place of earlier ones of its kind but the oldest, which further ones do not put off. Idempotent. Race:
+   * replicas that begin notices at the same moment do not count each other's.
    */
   begin(notice: NoticeStart): Promise<boolean>;
   /** Returns notices that were held before then, the oldest first, at most 100. */

@@ -48,25 +48,43 @@ describe("deliveries in Postgres", () => {
     expect(await store.begin(notice(accountId, { since: clock.now() }))).toBe(true);
   });
 
-  it("hold the newest notice over the limit, of each kind, until it is noted", async () => {
+  it("hold the oldest and the newest notice over the limit, of each kind, until they are noted", async () => {
     const store = postgresDeliveryStore(prisma, postgres);
     const accountId = v7();
-    const [first, second, third] = Array.from({ length: 3 }, () => notice(accountId, { limit: 0 }));
+    const [first, second, third, fourth] = Array.from({ length: 4 }, () => notice(accountId, { limit: 0 }));
     const other = notice(accountId, { kind: "unfrozen", limit: 0 });
-    const ours = [first!, second!, third!, other].map(({ eventId }) => eventId);
+    const ours = [first!, second!, third!, fourth!, other].map(({ eventId }) => eventId);
     const later = new Date(clock.now().getTime() + 1);
     const held = async (before = later) =>
       (await store.held(before)).map(({ eventId }) => eventId).filter((id) => ours.includes(id));
     // Those of one batch, and of two.
     expect(await Promise.all([first!, second!, other].map(store.begin))).toEqual([false, false, false]);
-    expect((await held()).sort()).toEqual([second!.eventId, other.eventId].sort());
+    expect((await held()).sort()).toEqual([first!.eventId, second!.eventId, other.eventId].sort());
+    await store.noteHeld(first!);
+    expect(await store.begin(fourth!)).toBe(false);
     expect(await store.begin(third!)).toBe(false);
     expect(await store.begin(third!)).toBe(false);
-    expect((await held()).sort()).toEqual([third!.eventId, other.eventId].sort());
+    expect((await held()).sort()).toEqual([second!.eventId, third!.eventId, other.eventId].sort());
     expect(await held(clock.now())).toEqual([]);
+    await store.noteHeld(second!);
     await store.noteHeld(third!);
     expect(await held()).toEqual([other.eventId]);
     expect(await store.begin(third!)).toBe(true);
+  });
+
+  it("keep the oldest one that is held beside the newest: further ones must not put off both", async () => {
+    const store = postgresDeliveryStore(prisma, postgres);
+    const accountId = v7();
+    const start = clock.now().getTime();
+    const at = (minutes: number) => new Date(start + minutes * 60_000);
+    const asked = [0, 20, 40, 59].map((minutes) => notice(accountId, { limit: 0, at: at(minutes) }));
+    for (const each of asked) await store.begin(each);
+    const held = async (before: Date) => {
+      const ours = (await store.held(before)).filter((each) => each.accountId === accountId);
+      return ours.map(({ eventId }) => eventId);
+    };
+    expect(await held(at(1))).toEqual([asked[0]!.eventId]);
+    expect(await held(at(60))).toEqual([asked[0]!.eventId, asked[3]!.eventId]);
   });
 
   it("clear a push token where it is still that one", async () => {

@@ -30,7 +30,7 @@ export function postgresDeliveryStore(
     const known = await postgres.query<Delivery>(sql`
       SELECT event_id AS "eventId", target, account_id AS "accountId", kind, created_at AS at FROM delivery
       WHERE account_id = ANY(${notices.map(accountOf)}::uuid[]) AND kind = ANY(${notices.map(({ kind }) => kind)}::text[])
-        AND created_at > ${since} AND target IN ('notice', 'held')`);
+        AND created_at > ${since} AND target IN ('notice', 'held') ORDER BY created_at`);
     const ofKind = ({ accountId, kind }: Omit<Delivery, "target">) => `${accountId} ${kind}`;
     const begun = Map.groupBy(known, ofKind);
     const made: Delivery[] = [];
@@ -42,9 +42,10 @@ export function postgresDeliveryStore(
       const sent = before.filter(({ at, target }) => target === "notice" && at > notice.since);
       const begins = sent.length < notice.limit;
       const row = { ...notice, target: begins ? "notice" : "held" };
-      if (!begins) outdated.push(...before.filter(({ target }) => target === "held").map(({ eventId }) => eventId));
+      const replaced = begins ? [] : before.filter(({ target }) => target === "held").slice(1);
+      outdated.push(...replaced.map(({ eventId }) => eventId));
       made.push(row);
-      begun.set(ofKind(notice), [...before.filter(({ target }) => begins || target === "notice"), row]);
+      begun.set(ofKind(notice), [...before.filter((each) => !replaced.includes(each)), row]);
       return begins;
     });
     const rows = made.filter(({ eventId }) => !outdated.includes(eventId));
