@@ -13,8 +13,10 @@ export interface Floor {
 export async function startFloor(name: string, ...args: string[]): Promise<Floor> {
   const command = [...process.execArgv, join(import.meta.dirname, `${name}.ts`), ...args];
   const child: ChildProcess = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "inherit"] });
-  process.once("exit", () => child.kill());
+  const kill = () => void child.kill();
+  process.once("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
   const [line] = await once(child.stdout!, "data");
   const { port } = JSON.parse(String(line));
-  return { address: `127.0.0.1:${port}`, pid: child.pid!, stop: () => void child.kill() };
+  return { address: `127.0.0.1:${port}`, pid: child.pid!, stop: kill };
 }
