@@ -21,8 +21,10 @@ export const newDeviceRoutes = ({ signIn }: Services): UntaggedRoute[] => [
     summary: "Asks the account's devices to enroll a new one",
     description:
       "The answer's ephemeral token finishes this request. A registered device approves it with its " +
-      "signature; the person types the matching code there, which the new device shows.",
-    token: "none",
+      "signature; the person types the matching code there, which the new device shows. With the access token of a " +
+      "recovery session of the account the request has a place of its own among those that are pending.",
+    token: "optional",
+    recover: true,
     idempotencyKey: true,
     request: {
       // The identity names the account: here a login token is never optional.

@@ -16,6 +16,8 @@ export interface RequestTwoFactorOptions {
   device?: DeviceAttributes;
   /** Two requests with the same key are one. */
   idempotencyKey?: string;
+  /** Of a recovery session of the account: requests of others do not fill this one's place. */
+  recoveryToken?: string;
 }
 
 const ASK_AGAIN_MS = 1_000;
@@ -25,7 +27,7 @@ const UNREACHABLE_MS = 2_000;
 export function requestTwoFactor(
   transport: ApiTransport,
   key: UserKey,
-  { login, chainName, device, idempotencyKey }: RequestTwoFactorOptions,
+  { login, chainName, device, idempotencyKey, recoveryToken }: RequestTwoFactorOptions,
   attestation: object,
 ): Promise<TwoFactorRequested> {
   return transport.send({
@@ -37,6 +39,7 @@ export function requestTwoFactor(
       userKey: userKeyBody(key, device),
       ...attestation,
     },
+    accessToken: recoveryToken,
     headers: idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey },
   });
 }

@@ -29,7 +29,9 @@ export interface RecoverDeviceOptions {
  */
 export async function recoverDevice(options: RecoverDeviceOptions): Promise<SignedIn> {
   const { recovery, device, login, chainName, attributes, signal } = options;
-  const asked = await device.requestTwoFactor({ login, chainName, ...(attributes && { device: attributes }) });
+  const { accessToken: recoveryToken } = await recovery.refresh();
+  const described = attributes && { device: attributes };
+  const asked = await device.requestTwoFactor({ login, chainName, recoveryToken, ...described });
   // The person types nothing: both keys are here. The message is checked all the same.
   await recovery.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: device.matchingCode() });
   return device.waitForTwoFactor(asked, { signIn: { login, chainName }, ...(signal && { signal }) });

@@ -16,7 +16,7 @@ export const twoFactorRequests = (
 ): TwoFactorRequests<TwoFactorAuth> => ({
   async open(
     { id, accountId, chainName, app, userKeyType, accountKey, deviceKey, device, expiresAt },
-    { email, ip, recovering },
+    { email, ip, recovering, byRecoverySession },
     context,
   ) {
     const request = {
@@ -33,6 +33,7 @@ export const twoFactorRequests = (
       signIn: { email, ip, location: "" },
       expiresAt,
       recovering,
+      byRecoverySession,
     };
     const { twoFactorAuth } = await requests.openTwoFactor(request, { ...context, idempotent: true });
     if (!twoFactorAuth) throw new Error("the device service opened a request and returned none");

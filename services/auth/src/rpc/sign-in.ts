@@ -70,6 +70,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
       const { opened, ephemeralAccessToken } = await request({
         ...newKeyRequestFrom(asked, "/request/chainName", call),
         ip: call.clientIp ?? "",
+        accessToken: call.token,
       });
       return { twoFactorAuth: opened, ephemeralAccessToken };
     },

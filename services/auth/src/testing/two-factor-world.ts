@@ -303,6 +303,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
         idempotencyKey: "",
         attestation: undefined,
         ip: "192.0.2.1",
+        accessToken: undefined,
       };
       return ask({ ...command, context: { requestId: "test", signal }, ...rest });
     },

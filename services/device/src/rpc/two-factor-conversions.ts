@@ -61,6 +61,7 @@ export const openShape = z.object({
   signIn: z.object({ email: textField(320), ip: textField(), location: textField() }),
   expiresAt: z.date(),
   recovering: z.boolean(),
+  byRecoverySession: z.boolean(),
 });
 
 /** The longest part of an assertion that is read. */

@@ -92,6 +92,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
       signIn: { email: "ada@example.org", ip: "192.0.2.1", location: "" },
       expiresAt: new Date(clock.now().getTime() + LIFE_MS),
       recovering: false,
+      byRecoverySession: false,
       ...changes,
     };
   };

@@ -93,6 +93,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
         signIn: { email: "ada@example.org", ip: "192.0.2.1", location: "" },
         expiresAt: new Date(clock.now().getTime() + LIFE_MS),
         recovering: false,
+        byRecoverySession: false,
         requestId,
         ...changes,
       };

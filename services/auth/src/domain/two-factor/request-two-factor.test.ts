@@ -111,6 +111,19 @@ describe("requestTwoFactor", () => {
     expect(world.requests.from).toMatchObject({ recovering: true });
   });
 
+  it("says whether it carries the token of a recovery session, of this account only", async () => {
+    for (const [accessToken, byRecoverySession] of [
+      [undefined, false],
+      [{ accountId, scope: "full" }, false],
+      [{ accountId, scope: "sign" }, false],
+      [{ accountId: world.account("bob"), scope: "recover" }, false],
+      [{ accountId, scope: "recover" }, true],
+    ] as const) {
+      await world.ask({ accessToken });
+      expect(world.requests.from).toMatchObject({ byRecoverySession });
+    }
+  });
+
   it("passes on why the request was not opened", async () => {
     world.requests.refuse = new AppError("TwoFactorAuthClosed");
     await expect(world.ask()).rejects.toEqual(refused("TwoFactorAuthClosed"));

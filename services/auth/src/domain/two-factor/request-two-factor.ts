@@ -1,4 +1,4 @@
-import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/core";
+import { AppError, type Clock, isAppError, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { IdentityStore } from "../login.ts";
 import { idempotencyOf, type NewKeyOptions, type NewKeyRequest, verifyNewKeyRequest } from "../new-key-request.ts";
@@ -14,6 +14,8 @@ import {
 export interface RequestTwoFactor extends NewKeyRequest {
   /** The client's IP address; "" where it is unknown. */
   readonly ip: string;
+  /** The access token that came along; only a recovery session's counts. */
+  readonly accessToken: Pick<VerifiedToken, "accountId" | "scope"> | undefined;
 }
 
 export interface RequestTwoFactorOptions<Opened> extends NewKeyOptions {
@@ -116,7 +118,8 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     if (signIn.accountId !== accountId) throw new AppError("IdempotencyKeyReused");
     if (signIn.expiresAt <= now) throw new AppError("TwoFactorAuthExpired");
     const recovering = await signIns.isRecovering(accountId, now);
-    const from = { email: profile.email, ip: command.ip, recovering };
+    const byRecoverySession = command.accessToken?.scope === "recover" && command.accessToken.accountId === accountId;
+    const from = { email: profile.email, ip: command.ip, recovering, byRecoverySession };
     const opened = await options.requests.open(signIn, from, command.context);
     return { opened, ephemeralAccessToken: await options.issueEphemeral(signIn) };
   };

@@ -95,6 +95,8 @@ export interface RequestSource {
   readonly ip: string;
   /** The account's recovery key has signed in. */
   readonly recovering: boolean;
+  /** The request carries the access token of a recovery session of the account. */
+  readonly byRecoverySession: boolean;
 }
 
 /** The device service's 2FA requests. `Opened` is its own message, passed on unread. */

@@ -103,6 +103,15 @@ describe("openTwoFactor", () => {
     await expect(world.open(world.enrollmentRequest(v7()))).resolves.toBeDefined();
   });
 
+  it("has five more places for requests of a recovery session: a thief's login fills the others for as long as it goes on", async () => {
+    for (let index = 0; index < 5; index++) await open();
+    await expect(open({ recovering: true })).rejects.toMatchObject(refused("RateLimited"));
+    for (let index = 0; index < 5; index++) await open({ recovering: true, byRecoverySession: true });
+    await expect(open({ recovering: true, byRecoverySession: true })).rejects.toMatchObject(refused("RateLimited"));
+    world.clock.advance(LIFE_MS);
+    await expect(open()).resolves.toMatchObject({ request: { status: "pending" } });
+  });
+
   it("opens nothing where the device limit is reached, unless the device is one of them", async () => {
     for (let index = 1; index < 20; index++) await world.device(accountId);
     await expect(open()).rejects.toMatchObject(refused("TooManyDevices"));

@@ -10,13 +10,15 @@ export interface OpenTwoFactor
   extends Pick<TwoFactor, "id" | "accountId" | "chainName" | "app" | "userKey" | "signIn" | "expiresAt"> {
   /** The account's recovery key has signed in: rejections do not close the account to it. */
   recovering: boolean;
+  /** It carries a recovery session's token: others, which need a login only, do not fill its place. */
+  byRecoverySession: boolean;
   /** Of the call, for its events. */
   requestId: string;
 }
 
 export interface OpenTwoFactorOptions extends TwoFactorPorts {
   limits: {
-    /** The most pending requests of one account. */
+    /** The most pending requests of one account; a recovery session's have as many places of their own. */
     pending: number;
     /** After this many rejections by devices within a day the account accepts no more requests. */
     rejections: number;
@@ -55,13 +57,17 @@ function requireSoon(expiresAt: Date, now: Date): void {
 export function openTwoFactor(options: OpenTwoFactorOptions) {
   const { requests, keyAdditions, clock } = options;
 
-  async function requireBelowLimits(account: AccountRequests, now: Date, recovering: boolean): Promise<void> {
+  async function requireBelowLimits(
+    account: AccountRequests,
+    now: Date,
+    { recovering, byRecoverySession }: Pick<OpenTwoFactor, "recovering" | "byRecoverySession">,
+  ): Promise<void> {
     const reopenedAt = await account.reopenedAt();
     const since = Math.max(now.getTime() - REJECTION_COUNTS_MS, reopenedAt?.getTime() ?? 0);
     const rejected = await account.countRejectedAfter(new Date(since));
     if (!recovering && rejected >= options.limits.rejections) throw new AppError("TwoFactorAuthClosed");
     const pending = await account.pendingUntil(now);
-    if (pending.length < options.limits.pending) return;
+    if (pending.length < options.limits.pending * (byRecoverySession ? 2 : 1)) return;
     const seconds = Math.ceil((pending[0]!.getTime() - now.getTime()) / 1000);
     throw new AppError("RateLimited", { retryAfterSeconds: Math.max(1, seconds) });
   }
@@ -86,15 +92,16 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     pushTokens: { src: request.userKey.device.pushToken, dest: "" },
   });
 
-  return async ({ requestId, recovering, ...command }: OpenTwoFactor): Promise<TwoFactorView> => {
+  return async ({ requestId, recovering, byRecoverySession, ...command }: OpenTwoFactor): Promise<TwoFactorView> => {
     const { id, accountId, chainName, userKey } = command;
     const present = await requests.find(accountId, id);
     if (present) return viewForNewDevice(await expireIfDue(options, present, requestId));
 
     requireSoon(command.expiresAt, clock.now());
+    const by = { recovering, byRecoverySession };
     // First checked before the chain is read, so that refusals cost little; decided below, under the
     // account's lock.
-    await requests.withAccount(accountId, (account) => requireBelowLimits(account, clock.now(), recovering));
+    await requests.withAccount(accountId, (account) => requireBelowLimits(account, clock.now(), by));
     const live = await options.devices.listLive(accountId);
     if (!recovering) requireBelowDeviceLimit(live, userKey.deviceKey, options.maxDevices);
     const addition = { accountId, chainName, userKey: userKey.accountKey, recovering };
@@ -126,7 +133,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     };
     const opened = await requests.withAccount(accountId, async (account) => {
       if (await account.has(id)) return undefined; // a concurrent call with the same id came first
-      await requireBelowLimits(account, now, recovering);
+      await requireBelowLimits(account, now, by);
       await requireWholeDevice(account, userKey);
       if (await account.insert(request, { occurredAt: now, requestId })) return request;
       throw invalidField("/id", "is taken");
