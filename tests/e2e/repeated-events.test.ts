@@ -51,8 +51,11 @@ async function untilIdle(): Promise<void> {
       if ((await query(service, "SELECT 1 FROM outbox")).length > 0) found.push(`outbox of ${service}`);
     }
     for (const stream of await listEventStreams(manager)) {
-      for await (const { name, num_pending, num_ack_pending } of manager.consumers.list(stream))
-        if (num_pending + num_ack_pending > 0) found.push(name);
+      for await (const { name, num_pending, num_ack_pending, num_redelivered } of manager.consumers.list(stream)) {
+        // An approval of another test's account is delivered again for as long as that account is frozen.
+        const others = name.startsWith("auth-two-factor-changed") ? num_redelivered : 0;
+        if (num_pending + num_ack_pending - others > 0) found.push(name);
+      }
     }
     return found;
   };
