@@ -34,8 +34,8 @@ export interface DeliveryStore {
    * replicas that begin notices at the same moment do not count each other's.
    */
   begin(notice: NoticeStart): Promise<boolean>;
-  /** Returns notices that were held before then, the oldest first, at most 100. */
-  held(before: Date): Promise<Omit<Delivery, "target">[]>;
+  /** Returns notices that were held before then, of events after this one, by event id: at most 100. */
+  held(before: Date, after: string): Promise<Omit<Delivery, "target">[]>;
   /** Notes that a held notice was sent. */
   noteHeld(notice: Pick<Delivery, "eventId" | "accountId">): Promise<void>;
   /** Every device that the account ever had. */

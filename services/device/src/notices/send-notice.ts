@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@countersign/core";
+import { type Clock, type Logger, NIL_UUID } from "@countersign/core";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { Deliveries, pushDevices } from "../push/push-devices.ts";
 import { accountLanguage, type Language } from "./language.ts";
@@ -81,16 +81,20 @@ export function sendNotice(options: SendNoticeOptions) {
 
 /**
  * Sends what was held for an hour: a thief who uses up a day's notices of a kind, by asking and cancelling,
- * would do unnoticed what the person believes cancelled. Crash: it is sent again, as where two replicas look
- * at the same moment.
+ * would do unnoticed what the person believes cancelled. Each call goes on after the last one's, so that some
+ * which fail again and again do not hold up others. Crash: it is sent again, as where two replicas look at
+ * the same moment.
  */
 export function sendHeldNotices(
   options: DeliverNoticeOptions & { deliveries: Pick<DeliveryStore, "held" | "noteHeld">; logger: Logger },
 ) {
   const { deliveries, clock, logger } = options;
   const deliver = deliverNotice(options);
+  let last = NIL_UUID;
   return async (): Promise<void> => {
-    for (const { at, kind, ...held } of await deliveries.held(new Date(clock.now().getTime() - HOUR_MS))) {
+    const notices = await deliveries.held(new Date(clock.now().getTime() - HOUR_MS), last);
+    last = notices.at(-1)?.eventId ?? NIL_UUID;
+    for (const { at, kind, ...held } of notices) {
       try {
         await deliver({ ...held, kind: kind as NoticeKind, occurredAt: at });
         await deliveries.noteHeld(held);

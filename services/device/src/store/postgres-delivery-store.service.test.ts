@@ -1,3 +1,4 @@
+import { NIL_UUID } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
@@ -56,7 +57,7 @@ describe("deliveries in Postgres", () => {
     const ours = [first!, second!, third!, fourth!, other].map(({ eventId }) => eventId);
     const later = new Date(clock.now().getTime() + 1);
     const held = async (before = later) =>
-      (await store.held(before)).map(({ eventId }) => eventId).filter((id) => ours.includes(id));
+      (await store.held(before, NIL_UUID)).map(({ eventId }) => eventId).filter((id) => ours.includes(id));
     // Those of one batch, and of two.
     expect(await Promise.all([first!, second!, other].map(store.begin))).toEqual([false, false, false]);
     expect((await held()).sort()).toEqual([first!.eventId, second!.eventId, other.eventId].sort());
@@ -80,11 +81,13 @@ describe("deliveries in Postgres", () => {
     const asked = [0, 20, 40, 59].map((minutes) => notice(accountId, { limit: 0, at: at(minutes) }));
     for (const each of asked) await store.begin(each);
     const held = async (before: Date) => {
-      const ours = (await store.held(before)).filter((each) => each.accountId === accountId);
+      const ours = (await store.held(before, NIL_UUID)).filter((each) => each.accountId === accountId);
       return ours.map(({ eventId }) => eventId);
     };
     expect(await held(at(1))).toEqual([asked[0]!.eventId]);
     expect(await held(at(60))).toEqual([asked[0]!.eventId, asked[3]!.eventId]);
+    const after = await store.held(at(60), asked[0]!.eventId);
+    expect(after.filter((each) => each.accountId === accountId)).toMatchObject([{ eventId: asked[3]!.eventId }]);
   });
 
   it("clear a push token where it is still that one", async () => {

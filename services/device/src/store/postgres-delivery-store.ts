@@ -81,10 +81,10 @@ export function postgresDeliveryStore(
   );
   return {
     begin,
-    held: (before) =>
+    held: (before, after) =>
       postgres.query(sql`
         SELECT event_id AS "eventId", account_id AS "accountId", kind, created_at AS at FROM delivery
-        WHERE target = 'held' AND created_at < ${before} ORDER BY created_at LIMIT 100`),
+        WHERE target = 'held' AND created_at < ${before} AND event_id > ${after}::uuid ORDER BY event_id LIMIT 100`),
     async noteHeld({ eventId, accountId }) {
       await postgres.execute(sql`
         UPDATE delivery SET target = 'notice'
