@@ -1,8 +1,10 @@
 import { AppError } from "@countersign/core";
+import { generateKeyPair } from "@countersign/keys/node";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type PendingRequest, pendingRequest } from "../../testing/pending-request.ts";
 import { LIFE_MS, refused } from "../../testing/two-factor-world.ts";
+import { MAX_WRONG_APPROVALS } from "./approve-two-factor.ts";
 import { ATTEMPT_TIMEOUT_MS } from "./two-factor-state.ts";
 
 describe("an approval by signature, whose transaction the account service submits", () => {
@@ -20,6 +22,26 @@ describe("an approval by signature, whose transaction the account service submit
       world.chain.submission = "submitted";
       await world.sign(old, asked.id, asked.message);
       expect(row().status).toBe("approved");
+    },
+  );
+
+  // One attempt is under way at a time: a thief's phone whose approvals all fail could always have the next one.
+  it.each(["SigningRefused", "TooManyKeys", "lost-before"] as const)(
+    "leaves a request to the recovery key after five of a device's that ended as %s",
+    async (submission) => {
+      const { request } = await world.open(world.enrollmentRequest(accountId, { recovering: true }));
+      const approve = (by: typeof old) => world.sign(by, request.id, request.message);
+      world.chain.submission = submission;
+      for (let tries = 0; tries < MAX_WRONG_APPROVALS; tries++) await expect(approve(old)).rejects.toThrow();
+      await expect(approve(old)).rejects.toMatchObject(refused("RateLimited"));
+      const keys = generateKeyPair();
+      const ofKey = { deviceKey: keys.publicKey, accountKey: keys.publicKey, recoverySessionId: v7() };
+      const recovering = { ...old, keys, session: { ...old.session, ...ofKey } };
+      for (let tries = 0; tries < 2 * MAX_WRONG_APPROVALS; tries++)
+        await expect(approve(recovering)).rejects.not.toMatchObject(refused("RateLimited"));
+      world.chain.submission = "submitted";
+      await approve(recovering);
+      expect(store.rows.get(request.id)!.status).toBe("approved");
     },
   );
 

@@ -41,7 +41,10 @@ export interface ApprovePorts extends TwoFactorPorts {
   maxDevices: number;
 }
 
-/** Wrong signatures and transactions after which a request takes no more approvals of devices. */
+/**
+ * Wrong signatures and transactions, and while the recovery key has a session failed attempts as well, after
+ * which a request takes no more approvals of devices.
+ */
 export const MAX_WRONG_APPROVALS = 5;
 /**
  * Earlier messages that a signature is compared with; a device further behind has to read the request again.
@@ -229,6 +232,9 @@ async function submitAttempt(
     // If this fails too, the caller gets the database's error; the sweeper reconciles the attempt at its
     // `reconcileAt`.
     await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
+    // One is under way at a time: by such attempts a thief's phone could keep out the recovery key's.
+    if (twoFactor.openedInRecovery && session.recoverySessionId === undefined)
+      await ports.requests.countWrongApproval(twoFactor.id, MAX_WRONG_APPROVALS);
     throw error;
   }
 }
