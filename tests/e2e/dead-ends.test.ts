@@ -1,7 +1,13 @@
 import { sendTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
+import { type CadenceValue, cadenceInt, cadenceString } from "@countersign/flow";
+import { ensureServiceKey } from "@countersign/local-stack/emulator.ts";
+import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
+import { Faucet } from "@countersign/local-stack/web-wallet/faucet.ts";
 import { describe, expect, it } from "vitest";
+import { stateDir } from "../security/secrets.ts";
 import {
+  chain,
   chainName,
   logIn,
   NOTHING,
@@ -18,6 +24,14 @@ import {
 import { change, plain } from "./key-changes.ts";
 
 const removeOwn = ({ client, deviceKey }: Phone) => client.removeDevice(deviceKey.publicKey);
+/** Saves a text that leaves so many bytes of the account's storage. */
+const FILL = `transaction(text: String, left: Int) {
+  prepare(account: auth(SaveValue) &Account) {
+    let free = Int(account.storage.capacity) - Int(account.storage.used) - left
+    let part = free < text.length ? text.slice(from: 0, upTo: free) : text
+    account.storage.save(part, to: /storage/PATH)
+  }
+}`;
 const lastDevice = { status: 409, error: "LastDevice" };
 
 /** Expects that the phone signs in with its key and has a transaction sealed. */
@@ -81,6 +95,20 @@ describe("an account is not lost", () => {
     }
     expect(await problemOf(secondPhone(person))).toMatchObject({ error: "TwoFactorAuthClosed" });
     await person.client.reopenTwoFactor();
+    await expectAtHome(await secondPhone(person), person);
+  });
+
+  it("by a stolen phone that fills its storage: keys are revoked, and added once anybody sends it FLOW", async () => {
+    const person = await signUpPerson();
+    const stolen = await secondPhone(person);
+    const fill = (left: number, i: number) => {
+      const args: CadenceValue[] = [cadenceString("x".repeat(20_000)), cadenceInt(left)];
+      return sendTransaction(stolen.client, { network, cadence: FILL.replace("PATH", `f${i}`), args, gasLimit: 9999n });
+    };
+    for (const [i, left] of [1000, 1000, 1000, 1000, 1000, 300, 100].entries()) await fill(left, i);
+    expect(await problemOf(secondPhone(person))).toMatchObject({ status: 409, error: "TwoFactorAuthFailed" });
+    await change(person, { template: "revoke-user-key", oldKey: stolen.deviceKey.publicKey });
+    await new Faucet(new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir))).give(person.address);
     await expectAtHome(await secondPhone(person), person);
   });
 });

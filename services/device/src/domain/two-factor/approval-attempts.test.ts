@@ -25,7 +25,7 @@ describe("an approval by signature, whose transaction the account service submit
     },
   );
 
-  // One attempt is under way at a time: a thief's phone whose approvals all fail could always have the next one.
+  // One attempt is under way at a time: a thief's phone whose approvals all fail could always have the next.
   it.each(["SigningRefused", "TooManyKeys", "lost-before"] as const)(
     "leaves a request to the recovery key after five of a device's that ended as %s",
     async (submission) => {
