@@ -1,6 +1,6 @@
 INSERT INTO added_key AS k
-  (account_id, chain_name, key_x, public_key, algorithm, source, first_signed_at, signed_at)
-VALUES (:accountId::uuid, :chainName, :keyX, :publicKey, :algorithm, :source, :now, :now)
+  (account_id, chain_name, key_x, public_key, algorithm, source, approver_x, first_signed_at, signed_at)
+VALUES (:accountId::uuid, :chainName, :keyX, :publicKey, :algorithm, :source, :approverX, :now, :now)
 ON CONFLICT (account_id, chain_name, key_x) DO UPDATE SET
   source = CASE WHEN k.source = 'device' THEN EXCLUDED.source ELSE k.source END,
   -- A recovery key's addition is renewable from its own beginning, also where a device had approved the key.

@@ -16,7 +16,11 @@ function refusalOf(effect: Effect) {
     case "recovery-key":
       return tooMany(`${effect.limit} recovery keys were signed for in a day: wait`);
     case "device-approved-key":
-      return tooMany(`devices have approved ${effect.limit} user keys in a day: wait`);
+      return tooMany(
+        effect.approver === undefined
+          ? `devices have approved ${effect.limit} user keys in a day: wait`
+          : `this device has approved ${effect.limit} user keys: use another one or the recovery key`,
+      );
     case "sequence-number":
       return tooMany(`the session has ${effect.limit} sequence numbers of the server key open`);
     case "key-addition":

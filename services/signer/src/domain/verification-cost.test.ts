@@ -2,7 +2,11 @@ import { decodeMessage, envelopeMessage, payloadMessage } from "@countersign/flo
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
-import { MAX_DEVICE_APPROVED_KEYS_PER_DAY, MAX_RECOVERY_KEYS_PER_DAY } from "../policy/effects.ts";
+import {
+  MAX_DEVICE_APPROVED_KEYS_PER_DAY,
+  MAX_KEYS_PER_APPROVER,
+  MAX_RECOVERY_KEYS_PER_DAY,
+} from "../policy/effects.ts";
 import { addKey, changeOf, envelopeBy, revokeKey, sessionOf } from "../testing/key-history-fixture.ts";
 import {
   account,
@@ -68,6 +72,17 @@ describe("the recovery keys of an account", () => {
   });
 });
 
+/** Adds so many keys, the last of which approves the next ones: one device alone approves few. */
+async function addKeys(count: number, by = device): Promise<typeof device> {
+  let approver = by;
+  for (let i = 1; i <= count; i++) {
+    const next = key();
+    await addKey(next.publicKey, approver);
+    if (i % MAX_KEYS_PER_APPROVER === 0) approver = next;
+  }
+  return approver;
+}
+
 describe("the keys that may approve an ephemeral token's addition", () => {
   it("are few in a day, and recovery keys still enroll a device then", async () => {
     const recovery = key();
@@ -76,19 +91,36 @@ describe("the keys that may approve an ephemeral token's addition", () => {
     const session = { ...sessionOf(recovery), scope: "recover" } as const;
     expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("TimeLockRequired");
     clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
-    for (let i = 0; i < MAX_DEVICE_APPROVED_KEYS_PER_DAY; i++) await addKey(key().publicKey);
-    expect(await refusalOf(addKey(key().publicKey))).toBe("TooManyOpenTemplates");
+    const last = await addKeys(MAX_DEVICE_APPROVED_KEYS_PER_DAY);
+    expect(await refusalOf(addKey(key().publicKey, last))).toBe("TooManyOpenTemplates");
     const added = await addedKeys.of(account);
     expect(added).toHaveLength(1 + MAX_DEVICE_APPROVED_KEYS_PER_DAY);
-    await addKey(added.at(-1)!.key);
+    await addKey(added.at(-2)!.key, last);
     expect(await refusalOf(paymaster(asked(await envelopeBy(payload, [recovery], session), session)))).toBe("signed");
   });
 
+  // The chain takes a hundred keys: a thief's phone that fills them keeps the recovery key from adding one.
+  it("are fewer than the account can have, of one device, for half a year; another one still adds keys", async () => {
+    const other = key();
+    await addKey(other.publicKey);
+    const begun = clock.now().getTime();
+    for (; clock.now().getTime() < begun + 180 * 24 * HOUR; clock.advance(30 * 24 * HOUR)) {
+      for (let i = 0; i <= MAX_KEYS_PER_APPROVER; i++) {
+        const next = key().publicKey;
+        if ((await refusalOf(addKey(next))) === "signed") await revokeKey(next, device);
+      }
+    }
+    expect(await addedKeys.of(account)).toHaveLength(1 + 2 * MAX_KEYS_PER_APPROVER);
+    expect(await refusalOf(addKey(key().publicKey, other))).toBe("signed");
+  });
+
   it("are few also where each is revoked: their rows stay; and not for good, where nobody knows them", async () => {
-    let signed = 0;
-    for (let i = 0; i <= MAX_DEVICE_APPROVED_KEYS_PER_DAY; i++) {
+    const approvers = [device, key(), key()];
+    for (const { publicKey } of approvers.slice(1)) await addKey(publicKey);
+    let signed = approvers.length - 1;
+    for (let i = signed; i <= MAX_DEVICE_APPROVED_KEYS_PER_DAY; i++) {
       const next = key().publicKey;
-      if ((await refusalOf(addKey(next))) === "signed") signed += 1;
+      if ((await refusalOf(addKey(next, approvers[i % approvers.length]))) === "signed") signed += 1;
       await revokeKey(next, device);
     }
     expect(signed).toBe(MAX_DEVICE_APPROVED_KEYS_PER_DAY);
@@ -100,8 +132,9 @@ describe("the keys that may approve an ephemeral token's addition", () => {
     const recovery = key();
     const recovered = key();
     await recoveryKeys.record(account, recovery.publicKey);
+    let last = device;
     for (let day = 0; day < 2; day++) {
-      for (let i = 0; i < MAX_DEVICE_APPROVED_KEYS_PER_DAY; i++) await addKey(key().publicKey);
+      last = await addKeys(MAX_DEVICE_APPROVED_KEYS_PER_DAY, last);
       clock.advance(24 * HOUR);
     }
     const now = clock.now();

@@ -8,7 +8,7 @@ import { addedRecoveryKey, addedUserKey } from "./template.ts";
 export interface Approval {
   readonly isRecoveryKey: boolean;
   /** Where the signer has helped it onto the account and not revoked it; loaded where a user key is added. */
-  readonly registered: { readonly signedAt?: Date } | undefined;
+  readonly registered: { readonly key: PublicKey; readonly signedAt?: Date } | undefined;
 }
 
 /** How a key is added. */
@@ -22,6 +22,8 @@ export interface AddedBy {
 /** The addition of a user key, as the paymaster signs it. */
 export interface KeyAddition extends AddedBy {
   readonly key: PublicKey;
+  /** The device's key that approves, 128 hex digits; undefined for a recovery key and an unknown one. */
+  readonly approver?: string | undefined;
   /** When the approving key came to the account; undefined where that is not known. */
   readonly approverSince: Date | undefined;
   /** The signer does not know the approver: a known key counts as added now, any other stays unknown. */
@@ -40,6 +42,8 @@ export interface RecoveryKeySlot {
 export interface DeviceApprovedKey {
   /** 128 hex digits. */
   readonly publicKey: string;
+  /** 128 hex digits; undefined: any device. */
+  readonly approver?: string;
   /** Keys that were first signed for after `countedSince`, this one included, also if they are revoked. */
   readonly limit: number;
   readonly countedSince: Date;
@@ -116,6 +120,12 @@ export const MAX_RECOVERY_KEYS_PER_DAY = 16;
  */
 export const MAX_DEVICE_APPROVED_KEYS_PER_DAY = 64;
 /**
+ * User keys that one device approves in ninety days. The chain takes a hundred of an account: a thief's phone
+ * could fill them, and no recovery key would add one any more. More than the devices that an account has.
+ */
+export const MAX_KEYS_PER_APPROVER = 32;
+const APPROVER_MS = 90 * 24 * 3_600_000;
+/**
  * Rows of revoked keys are never deleted, and anybody can name any number of keys that were never added.
  * Further revocations are signed all the same: a thief's must not keep the owner from theirs.
  */
@@ -162,12 +172,14 @@ function keyEffects({ template }: RequestFacts, by: AddedBy, now: Date): Effect[
   ];
 }
 
-const deviceApprovedKey = ({ publicKey }: PublicKey, now: Date): Effect => ({
-  kind: "device-approved-key",
-  publicKey,
-  limit: MAX_DEVICE_APPROVED_KEYS_PER_DAY,
-  countedSince: new Date(now.getTime() - DAY_MS),
-});
+const deviceApprovedKey = ({ publicKey }: PublicKey, approver: string, now: Date): Effect[] => {
+  const since = (ms: number) => new Date(now.getTime() - ms);
+  const kind = "device-approved-key" as const;
+  return [
+    { kind, publicKey, limit: MAX_DEVICE_APPROVED_KEYS_PER_DAY, countedSince: since(DAY_MS) },
+    { kind, publicKey, approver, limit: MAX_KEYS_PER_APPROVER, countedSince: since(APPROVER_MS) },
+  ];
+};
 
 /** Returns the use of an ephemeral token, whose session is the two-factor request that it was issued for. */
 const ephemeralUse = ({ token }: RequestFacts, operation: "transaction" | "paymaster"): Effect[] =>
@@ -212,10 +224,11 @@ export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now:
   const key = addedUserKey(facts.template);
   const source = registered && isRecoveryKey ? "recovery" : "device";
   const by: AddedBy = { source, renewableSince: openSince(facts, now) };
-  const approver = { approverSince: registered?.signedAt, onlyIfKnown: !registered };
+  const byDevice = isRecoveryKey ? undefined : registered?.key.publicKey;
+  const approver = { approver: byDevice, approverSince: registered?.signedAt, onlyIfKnown: !registered };
   return [
     ...keyEffects(facts, by, now),
-    ...(key && registered && !isRecoveryKey ? [deviceApprovedKey(key, now)] : []),
+    ...(key && byDevice !== undefined ? deviceApprovedKey(key, byDevice, now) : []),
     ...(key ? [{ kind: "key-addition", key, ...by, ...approver } as const] : []),
     ...ephemeralUse(facts, "paymaster"),
   ];

@@ -86,7 +86,8 @@ const keyChange = (change: Template["change"], number: bigint) =>
     account: { serverKeyVersion: 1 },
     chain: {},
   }) as unknown as RequestFacts;
-const approval = { isRecoveryKey: false, registered: {} };
+const registered = { key: key() };
+const approval = { isRecoveryKey: false, registered };
 
 it("does not let a key be added that another request revoked after this one had loaded its facts", async () => {
   const [one, other] = replicas.map((replica) => prismaEffectStore(replica, bindings)) as [EffectStore, EffectStore];
@@ -165,22 +166,22 @@ it("a recovery key is not revoked as a user key, and adds a revoked key once", a
   await store.record(account, [recoveryKeyEffect(recovery), revocationOf(recovery), revocationOf(newKey)], clock.now());
   expect(await has(account, recovery.publicKey)).toBe(false);
   const change = keyChange({ template: "add-user-key", newKey }, 2n);
-  const add = (isRecoveryKey: boolean, registered: object | undefined) =>
-    store.record(account, effectsOfPaymaster(change, { isRecoveryKey, registered }, clock.now()), clock.now());
-  expect(await add(false, {})).toMatchObject({ kind: "not-revoked" });
+  const add = (isRecoveryKey: boolean, by: typeof registered | undefined) =>
+    store.record(account, effectsOfPaymaster(change, { isRecoveryKey, registered: by }, clock.now()), clock.now());
+  expect(await add(false, registered)).toMatchObject({ kind: "not-revoked" });
   expect(await add(true, undefined)).toMatchObject({ kind: "not-revoked" });
-  expect(await add(true, {})).toBeUndefined();
+  expect(await add(true, registered)).toBeUndefined();
   expect(await prismaAddedKeys(prisma).of(account)).toMatchObject([{ source: "recovery", revoked: false }]);
-  expect(await add(true, {})).toBeUndefined();
+  expect(await add(true, registered)).toBeUndefined();
   await store.record(account, [revocationOf(newKey)], clock.now());
-  expect(await add(false, {})).toMatchObject({ kind: "not-revoked" });
+  expect(await add(false, registered)).toMatchObject({ kind: "not-revoked" });
   // While its first addition may still execute.
   clock.advance(899_999);
-  expect(await add(true, {})).toBeUndefined();
+  expect(await add(true, registered)).toBeUndefined();
   await store.record(account, [revocationOf(newKey)], clock.now());
   clock.advance(1);
   for (const isRecoveryKey of [true, false])
-    expect(await add(isRecoveryKey, {})).toMatchObject({ kind: "not-revoked" });
+    expect(await add(isRecoveryKey, registered)).toMatchObject({ kind: "not-revoked" });
   await store.record(account, [revocationOf(recovery, 256, false)], clock.now());
   expect(await has(account, recovery.publicKey)).toBe(true);
 });
@@ -293,6 +294,30 @@ it("of racing additions that devices approve the limit lets so many through in i
   expect(await add(key(), 1)).toMatchObject({ kind: "device-approved-key" });
   clock.advance(2000);
   expect(await add(key(), 1)).toBeUndefined();
+});
+
+it("of additions that one device approves the limit counts that device's, also signed again by another", async () => {
+  const account = someBinding();
+  const store = prismaEffectStore(prisma, bindings);
+  const [one, other] = [key(), key()];
+  const add = (added: PublicKey, by: PublicKey) => {
+    const approver = by.publicKey;
+    const times = { renewableSince: new Date(0), approverSince: undefined };
+    const counted = { approver, limit: 2, countedSince: new Date(clock.now().getTime() - 1000) };
+    const effects: Effect[] = [
+      { kind: "device-approved-key", publicKey: added.publicKey, ...counted },
+      { kind: "key-addition", key: added, source: "device", approver, ...times },
+    ];
+    return store.record(account, effects, clock.now());
+  };
+  const [first, second] = [key(), key()];
+  for (const added of [first, second]) expect(await add(added, one)).toBeUndefined();
+  expect(await add(key(), one)).toMatchObject({ kind: "device-approved-key" });
+  for (const added of [first, second, key(), key()]) expect(await add(added, other)).toBeUndefined();
+  expect(await add(key(), other)).toMatchObject({ kind: "device-approved-key" });
+  expect(await add(key(), one)).toMatchObject({ kind: "device-approved-key" });
+  clock.advance(2000);
+  expect(await add(key(), one)).toBeUndefined();
 });
 
 it("an approver that is not known renews a known key, and makes none known", async () => {

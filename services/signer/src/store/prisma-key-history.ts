@@ -44,7 +44,7 @@ export const prismaAddedKeys = (
    * older key or by a recovery key: a young device could make an older one count as young.
    */
   async record({ accountId, chainName }: AccountOnChain, addition: KeyAddition, now: Date): Promise<boolean> {
-    const { key, source, renewableSince, approverSince } = addition;
+    const { key, source, approver, renewableSince, approverSince } = addition;
     const { publicKey, algorithm } = key;
     const recorded = await queriesIn(prisma).execute(
       recordStatement({
@@ -54,6 +54,7 @@ export const prismaAddedKeys = (
         publicKey,
         algorithm,
         source,
+        approverX: approver === undefined ? null : xOf(approver),
         renewableSince,
         approverSince: approverSince ?? null,
         now,
@@ -120,15 +121,16 @@ export const prismaRevokedKeys = (
   };
 };
 
-/** Counts the account's other user keys that a device approved after `countedSince`. */
+/** Counts the account's other user keys that a device, or this one, approved after `countedSince`. */
 export const countOtherDeviceApprovedKeys = (
   tx: Pick<Prisma.TransactionClient, "addedKey">,
   { accountId, chainName }: AccountOnChain,
-  { publicKey, countedSince }: DeviceApprovedKey,
+  { publicKey, approver, countedSince }: DeviceApprovedKey,
 ): Promise<number> =>
   tx.addedKey.count({
     where: {
       ...{ accountId, chainName, source: "device", keyX: { not: xOf(publicKey) } },
+      ...(approver !== undefined && { approverX: xOf(approver) }),
       firstSignedAt: { gt: countedSince },
     },
   });

@@ -10,7 +10,7 @@ export const findAdded = (keys: readonly AddedKey[], publicKey: string): AddedKe
 
 /** User keys of one account in memory. */
 export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">) {
-  let rows: AddedKey[] = [];
+  let rows: (AddedKey & Pick<KeyAddition, "approver">)[] = [];
   const of = (account: AccountOnChain): Promise<AddedKey[]> =>
     Promise.all(rows.map(async (row) => ({ ...row, revoked: await revokedKeys.has(account, row.key.publicKey) })));
   return {
@@ -23,11 +23,12 @@ export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">) {
         if (!findAdded(rows, key.publicKey)) rows.push({ key, source: "creation", ...times, revoked: false });
       }
     },
-    async record(_: AccountOnChain, { key, source, renewableSince, approverSince }: KeyAddition, now: Date) {
+    async record(_: AccountOnChain, addition: KeyAddition, now: Date) {
+      const { key, source, approver, renewableSince, approverSince } = addition;
       const known = findAdded(rows, key.publicKey);
       const times = { firstSignedAt: now, signedAt: now };
       if (!known) {
-        rows.push({ key, source, ...times, revoked: false });
+        rows.push({ key, source, approver, ...times, revoked: false });
         return true;
       }
       const renews = known.firstSignedAt > renewableSince;
@@ -39,10 +40,13 @@ export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">) {
       rows = rows.map((row) => (row === known ? changed : row));
       return true;
     },
-    countOthersOfDevices: ({ publicKey, countedSince }: DeviceApprovedKey) =>
+    countOthersOfDevices: ({ publicKey, approver, countedSince }: DeviceApprovedKey) =>
       rows.filter(
-        ({ key, source, firstSignedAt }) =>
-          source === "device" && firstSignedAt > countedSince && !sameHolder(key.publicKey, publicKey),
+        ({ key, source, approver: by, firstSignedAt }) =>
+          source === "device" &&
+          firstSignedAt > countedSince &&
+          !sameHolder(key.publicKey, publicKey) &&
+          (approver === undefined || sameHolder(approver, by ?? "")),
       ).length,
     of,
     find: async (account: AccountOnChain, publicKey: string) => findAdded(await of(account), publicKey),
