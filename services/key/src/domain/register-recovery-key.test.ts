@@ -7,7 +7,7 @@ import { findSignInKey } from "./find-sign-in-key.ts";
 import { followChain } from "./follow-chain.ts";
 import type { ChainKey, ChainKeys } from "./ports.ts";
 import { registerKey } from "./register-key.ts";
-import { PENDING_MS, registerRecoveryKey } from "./register-recovery-key.ts";
+import { MAX_PENDING, PENDING_MS, registerRecoveryKey } from "./register-recovery-key.ts";
 
 describe("a recovery key", () => {
   const clock = new FixedClock();
@@ -77,14 +77,33 @@ describe("a recovery key", () => {
     expect(store.events).toMatchObject([{ type: "key-registered" }]);
   });
 
-  it("that the chain never shows is dropped after an hour, and another report takes its place at once", async () => {
+  it("that the chain never shows is dropped after an hour", async () => {
     await report();
-    const other = somePublicKey();
-    await report(other);
-    expect(recoveryKeys().map(({ accountKey }) => accountKey)).toEqual([other]);
     clock.advance(PENDING_MS);
     await followNow();
     expect(recoveryKeys()).toEqual([]);
+  });
+
+  it("stays reported, though a thief's device reports others before the chain shows it", async () => {
+    await report();
+    const refused = () => report(somePublicKey()).then(() => "", String);
+    for (let others = 1; others < MAX_PENDING; others++) expect(await refused()).toBe("");
+    expect(await refused()).toContain("RateLimited");
+    await report();
+    show(onChainAt(2));
+    await followNow();
+    expect(await signsIn()).toBe("recovery");
+    clock.advance(PENDING_MS);
+    expect(await refused()).toBe("");
+    expect(recoveryKeys()).toMatchObject([{ accountKey: recovery }, { keyIndex: -1 }]);
+  });
+
+  it("is reported once the chain shows it, though a thief's device has filled the places", async () => {
+    for (let others = 0; others < MAX_PENDING; others++) await report(somePublicKey());
+    await expect(report()).rejects.toMatchObject({ reason: "RateLimited", retryAfterSeconds: PENDING_MS / 1000 });
+    show(onChainAt(2));
+    await report();
+    expect(await signsIn()).toBe("recovery");
   });
 
   it("is one with its algorithm, at one index", async () => {

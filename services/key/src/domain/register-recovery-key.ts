@@ -6,6 +6,11 @@ import { isActive, OF_USER_KEY, type Registration } from "./registration.ts";
 
 /** How long a reported key may be missing on chain before the report is dropped. */
 export const PENDING_MS = 60 * 60_000;
+/**
+ * Reports of an account on one chain that may be pending. None takes another one's place: a thief's device
+ * could have the chain show a key that nobody has reported, and it would not sign in.
+ */
+export const MAX_PENDING = 8;
 
 interface RegisterRecoveryKey {
   accountId: string;
@@ -26,13 +31,14 @@ export interface RegisterRecoveryKeyOptions {
 }
 
 /**
- * Registers the key that a client reports as the account's recovery key, before or after it is on chain. At
- * most one report is pending; the key on chain stays until the chain revokes it.
- * Errors: UnsupportedKey, UnknownChain, AccountNotReady, KeyAlreadyRegistered, ChainUnavailable.
+ * Registers the key that a client reports as the account's recovery key, before or after it is on chain. The
+ * key on chain stays until the chain revokes it.
+ * Errors: UnsupportedKey, UnknownChain, AccountNotReady, KeyAlreadyRegistered, ChainUnavailable, RateLimited
+ * while MAX_PENDING other keys are reported and this one is not on chain.
  *
  * Writes: the report in one commit; then `follow` compares the registrations with the chain.
  * Crash: a report that the chain never shows is dropped after PENDING_MS; repeating the call changes nothing.
- * Race: one call of an account at a time, over all replicas; the later report replaces a pending one.
+ * Race: one call of an account at a time, over all replicas.
  */
 export function registerRecoveryKey({ store, chain, follow, clock, newId }: RegisterRecoveryKeyOptions) {
   return async (command: RegisterRecoveryKey): Promise<void> => {
@@ -71,7 +77,8 @@ export function registerRecoveryKey({ store, chain, follow, clock, newId }: Regi
         }
         return;
       }
-      for (const { id, pendingUntil } of all) if (pendingUntil !== null) await keys.remove(id);
+      if (same) await keys.remove(same.id);
+      else if (shows?.chainName !== chainName) requireFewPending(all, now);
       await keys.insert({
         ...OF_USER_KEY,
         ...registered,
@@ -92,4 +99,12 @@ export function registerRecoveryKey({ store, chain, follow, clock, newId }: Regi
     });
     await follow({ accountId, requestId });
   };
+}
+
+/** Errors: RateLimited. */
+function requireFewPending(registrations: readonly Registration[], now: Date): void {
+  const ends = registrations.flatMap(({ pendingUntil }) => pendingUntil?.getTime() ?? []);
+  const left = ends.filter((end) => end > now.getTime()).map((end) => end - now.getTime());
+  if (left.length >= MAX_PENDING)
+    throw new AppError("RateLimited", { retryAfterSeconds: Math.ceil(Math.min(...left) / 1000) });
 }
