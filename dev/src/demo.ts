@@ -12,7 +12,10 @@ export function runningStack(stateDir: string = defaultStateDir): Stack {
   const stack: Stack | undefined = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
   // A stack that was killed leaves its stack.json.
   if (!stack?.processes.gateway || !isRunning(stack.processes.gateway.pid))
-    throw new Failure("no stack is running: run `npm start` in another terminal first.");
+    throw new Failure(
+      `no stack runs with its state in ${resolve(stateDir)}: run \`npm start\` in another terminal first, ` +
+        "and wait until it says `ready`.",
+    );
   return stack;
 }
 

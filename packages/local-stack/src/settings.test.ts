@@ -4,6 +4,11 @@ import { expect, it } from "vitest";
 import { freePorts } from "./ports.ts";
 import { choosePorts, portTable } from "./settings.ts";
 
+it.each(["eighty", "70000", "0"])("names the variable and its value %s where it is no port", async (port) => {
+  const choice = choosePorts({ free: false, env: { CS_PORT_GATEWAY: port } });
+  await expect(choice).rejects.toThrow(`CS_PORT_GATEWAY is "${port}", which is not a port: give 1 to 65535.`);
+});
+
 it("names each busy port with its variable, and says once what to do", async () => {
   const variables = Object.values(portTable).map(({ variable }) => variable);
   const ports = await freePorts(variables.length);

@@ -43,7 +43,8 @@ function configuredPorts(env: NodeJS.ProcessEnv): Ports {
   const entries = names.map((name) => {
     const { variable, port } = portTable[name];
     const value = Number(env[variable] ?? port);
-    if (!Number.isInteger(value) || value < 1 || value > 65_535) throw new Failure(`${variable} is not a port number.`);
+    if (!Number.isInteger(value) || value < 1 || value > 65_535)
+      throw new Failure(`${variable} is "${env[variable]}", which is not a port: give 1 to 65535.`);
     return [name, value] as const;
   });
   const byNumber = new Map<number, PortName>();

@@ -130,6 +130,15 @@ test("a changed connection string may have another user and password, and no oth
     "no url",
   ])
     expect(after(other), other).toBe(changed);
-  expect(watchDatabaseUrl("KEY_DATABASE_URL", { KEY_DATABASE_URL: "x" }, files).current()).toBe("x");
   await files.close();
 });
+
+test.each(["localhost/key", "postgresql://key:hunter2#@host/key"])(
+  "a connection string that is no URL is named at the start, not searched in DNS: %s",
+  async (KEY_DATABASE_URL) => {
+    const files = watchFiles({ logger: memoryLogger().logger, metrics: createMetrics("test", { defaults: false }) });
+    const read = () => watchDatabaseUrl("KEY_DATABASE_URL", { KEY_DATABASE_URL }, files);
+    expect(read).toThrow(new ConfigError(["KEY_DATABASE_URL: is not a postgresql:// URL"]));
+    await files.close();
+  },
+);

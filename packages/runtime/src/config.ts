@@ -117,19 +117,22 @@ export function loadServiceEnv<Name extends string, S extends z.ZodObject & z.Zo
  */
 export function watchDatabaseUrl(name: string, env: Env, files: Pick<Files, "watch">): Watched<string> {
   const path = env[`${name}_FILE`];
-  if (path === undefined || path === "") return unchanging(env[name] ?? "");
+  if (path === undefined || path === "") return unchanging(checkDatabaseUrl(name, env[name] ?? ""));
   let database: string | undefined;
   return files.watch("database-url", (read) => {
-    const url = readSecretFile(path, read);
-    if (!/^postgres(ql)?:/.test(url) || !URL.canParse(url)) {
-      throw new ConfigError([`secret file ${path}: is not a postgresql:// URL`]);
-    }
+    const url = checkDatabaseUrl(`secret file ${path}`, readSecretFile(path, read));
     database ??= databaseOf(url);
     if (databaseOf(url) !== database) {
       throw new ConfigError([`secret file ${path}: names another database or other options, which needs a restart`]);
     }
     return url;
   });
+}
+
+/** Returns a connection string. Errors: ConfigError; the driver would take any text for a name of a host. */
+function checkDatabaseUrl(where: string, url: string): string {
+  if (/^postgres(ql)?:/.test(url) && URL.canParse(url)) return url;
+  throw new ConfigError([`${where}: is not a postgresql:// URL`]);
 }
 
 /** Returns a connection string without the user, the password and the paths of certificates. */

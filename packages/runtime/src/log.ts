@@ -124,9 +124,11 @@ function standardOutput(): DestinationStream & { flushSync(): void } {
   };
 }
 
+export const LOG_LEVELS: readonly string[] = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
+
 export interface LoggerOptions {
   name: string;
-  /** trace, debug, info, warn, error, fatal or silent. Default info. */
+  /** One of LOG_LEVELS; default info. */
   level?: string | undefined;
   /** Default: standard output. */
   destination?: DestinationStream;

@@ -102,11 +102,15 @@ afterEach(() => {
 });
 
 /** Runs a service whose `start` is this code; sends it the signal, if any, when it is ready. */
-async function run(body: string, sent?: NodeJS.Signals): Promise<{ code: number | null; output: string }> {
+async function run(
+  body: string,
+  sent?: NodeJS.Signals,
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ code: number | null; output: string }> {
   const module = fileURLToPath(new URL("./process.ts", import.meta.url));
   const program = `import { runService } from ${JSON.stringify(module)}; await runService({ name: "try", start: async (service) => { ${body} } });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
-    env: { ...process.env, CS_DRAIN_MS: "50" },
+    env: { ...process.env, CS_DRAIN_MS: "50", ...env },
   });
   children.add(child);
   let output = "";
@@ -134,6 +138,17 @@ test("SIGTERM ends the process cleanly, an uncaught error ends it with 1", async
     output: expect.stringContaining("wrong settings"),
   });
 }, 20_000);
+
+test("an unknown level of the log is a wrong setting like any other", async () => {
+  const { code, output } = await run("", undefined, { CS_LOG_LEVEL: "verbose" });
+  expect(code).toBe(1);
+  expect(JSON.parse(output)).toMatchObject({
+    level: "fatal",
+    err: {
+      message: "wrong settings:\n  CS_LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent",
+    },
+  });
+});
 
 test("a failed start logs the reason, even if something that was begun does not end", async () => {
   const starting = startService({

@@ -4,7 +4,7 @@ import { type Clock, enableFaultPoints, type Logger, observeOutsideCalls, system
 import { type DependencyCheck, startAdminServer } from "./admin.ts";
 import { ConfigError, type Env } from "./config.ts";
 import type { Files } from "./files.ts";
-import { createLogger } from "./log.ts";
+import { createLogger, LOG_LEVELS } from "./log.ts";
 import { createMetrics, createOutsideCalls, type Metrics } from "./metrics.ts";
 import { watchFiles } from "./watched-files.ts";
 
@@ -167,7 +167,9 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
  * `start` is the composition root; the process is ready when it resolves.
  */
 export async function runService(options: RunServiceOptions): Promise<void> {
-  const logger = createLogger({ name: options.name, level: process.env.CS_LOG_LEVEL });
+  const level = process.env.CS_LOG_LEVEL || "info";
+  const isLevel = LOG_LEVELS.includes(level);
+  const logger = createLogger({ name: options.name, level: isLevel ? level : "info" });
   const die = (message: string) => (err: unknown) => {
     logger.fatal({ err }, message);
     process.exit(1);
@@ -184,6 +186,7 @@ export async function runService(options: RunServiceOptions): Promise<void> {
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
   try {
+    if (!isLevel) throw new ConfigError([`CS_LOG_LEVEL: must be one of ${LOG_LEVELS.join(", ")}`]);
     service = await startService({ ...options, logger });
     // Where NODE_COMPILE_CACHE is set: now, because a process that is killed writes nothing.
     flushCompileCache();

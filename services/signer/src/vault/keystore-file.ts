@@ -65,17 +65,20 @@ function decrypt({ iv, tag, ciphertext }: Envelope, key: Buffer): KeystoreConten
   return keystoreContent.parse(JSON.parse(plain.toString("utf8")));
 }
 
-/** The cause may quote what was decrypted: it is left out. */
-const cannotOpen = (file: string) =>
-  new KeystoreError(`the keystore ${file} cannot be opened: it is damaged, or the passphrase is wrong`);
+/** The cause may quote what was decrypted: it is left out, unless the file could not be read. */
+function cannotOpen(file: string, error: unknown): KeystoreError {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  const why = syscall === undefined ? "it is damaged, or the passphrase is wrong" : code;
+  return new KeystoreError(`the keystore ${file} cannot be opened: ${why}`);
+}
 
 /** Opens the file. Errors: KeystoreError. */
 export function readKeystore(file: string, passphrase: string): KeystoreContent {
   try {
     const sealed = envelope.parse(JSON.parse(readFileSync(file, "utf8")));
     return decrypt(sealed, deriveKey(passphrase, saltOf(sealed)));
-  } catch {
-    throw cannotOpen(file);
+  } catch (error) {
+    throw cannotOpen(file, error);
   }
 }
 
@@ -88,8 +91,8 @@ export async function openKeystore(
   try {
     const sealed = envelope.parse(JSON.parse(read(file).toString("utf8")));
     return decrypt(sealed, await deriveKeyAside(passphrase, saltOf(sealed), 32, SCRYPT_OPTIONS));
-  } catch {
-    throw cannotOpen(file);
+  } catch (error) {
+    throw cannotOpen(file, error);
   }
 }
 

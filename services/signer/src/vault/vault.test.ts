@@ -12,6 +12,7 @@ import {
   readKeystore,
   reEncryptKeystore,
 } from "./index.ts";
+import { openKeystore } from "./keystore-file.ts";
 import { deriveServerScalar } from "./private-keys.ts";
 import { warnOfCoreDumps } from "./start-vault.ts";
 
@@ -77,7 +78,14 @@ describe("the keystore file", { timeout: 60_000 }, () => {
   it("opens with its passphrase only", () => {
     expect(() => readKeystore(file, "wrong")).toThrow(KeystoreError);
     expect(() => ensureKeystore(file, "wrong", "flow-third")).toThrow(KeystoreError);
-    expect(() => readKeystore(join(directory, "none.json"), RIGHT)).toThrow(KeystoreError);
+  });
+
+  it("says that a file is not there, and not that it is damaged", async () => {
+    const missing = join(directory, "none.json");
+    const error = new KeystoreError(`the keystore ${missing} cannot be opened: ENOENT`);
+    expect(() => readKeystore(missing, RIGHT)).toThrow(error);
+    await expect(openKeystore(missing, RIGHT, readFileSync)).rejects.toThrow(error);
+    expect(() => readKeystore(file, "wrong")).toThrow("it is damaged, or the passphrase is wrong");
   });
 
   it("notices a change of any part", () => {
