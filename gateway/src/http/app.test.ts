@@ -109,11 +109,16 @@ describe("problems", () => {
         type: "urn:countersign:error:RouteNotFound",
         title: "No such path",
         status: 404,
-        detail: expect.any(String),
+        detail: "No such path: /nowhere",
         instance: "request-43",
         error: "RouteNotFound",
       },
     });
+  });
+
+  it("name at most 200 characters of a path that is not there, without its query", async () => {
+    const { json } = await gateway.send("GET", `/${"a".repeat(300)}?token=secret`);
+    expect(json.detail).toBe(`No such path: /${"a".repeat(199)}`);
   });
 
   it("lead to their entry in the catalogue of errors where the operator serves it", async () => {

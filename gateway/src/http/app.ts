@@ -69,8 +69,8 @@ export function createApp(parts: AppParts): Express {
     route.all(rejectMethod(path, [...handlers.keys()]));
   }
   if (parts.chainProxy !== undefined) app.use("/chain/v1", parts.chainProxy);
-  app.use(() => {
-    throw new AppError("RouteNotFound");
+  app.use(({ path }) => {
+    throw new AppError("RouteNotFound", { detail: `No such path: ${path.slice(0, 200)}` });
   });
   app.use(handleProblems);
   return app;

@@ -40,7 +40,7 @@ export function authenticate(
   // A proxy before the gateway may have checked the other one.
   if (others.length > 0) throw new AppError("InvalidAccessToken", { detail: "Send one Authorization header" });
   if (authorization === "") {
-    throw new AppError("Unauthenticated", { detail: "Send Authorization: Bearer <access token>" });
+    throw new AppError("Unauthenticated", { detail: "No access token: sign in, and send it as Authorization: Bearer" });
   }
   const rawToken = bearerToken(authorization);
   if (rawToken === undefined) {

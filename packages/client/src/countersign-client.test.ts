@@ -105,6 +105,11 @@ describe("CountersignClient", () => {
     );
   });
 
+  it.each([undefined, Promise.resolve(deviceKey)])("refuses %o as device key, and says how to get one", (wrong) => {
+    const create = () => new CountersignClient({ baseUrl, deviceKey: wrong as never });
+    expect(create).toThrow("deviceKey is no key: give the one that `await loadOrCreateKey(store)` returns");
+  });
+
   it("takes a base URL in capitals", () => {
     expect(new CountersignClient({ baseUrl: "HTTPS://GATEWAY.TEST", deviceKey })).toBeInstanceOf(CountersignClient);
   });

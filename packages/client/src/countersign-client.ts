@@ -75,6 +75,8 @@ export class CountersignClient extends AccountOperations {
 
   constructor(options: ClientOptions) {
     const { baseUrl, deviceKey, eventTransport = defaultEvents(options.fetch), now = Date.now } = options;
+    if (typeof deviceKey?.publicKey !== "string")
+      throw new TypeError("deviceKey is no key: give the one that `await loadOrCreateKey(store)` returns");
     const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
     const clock = new CorrectedClock(now);
     const locks = options.locks ?? platformLocks();

@@ -78,6 +78,13 @@ function setUp({
 }
 
 describe("sendTransaction", () => {
+  it.each([undefined, "flow-emulator"])("refuses %j as network, and says how to get one", async (wrong) => {
+    const client = new CountersignClient({ baseUrl: "https://gateway.test", deviceKey: generateDeviceKey() });
+    await expect(sendTransaction(client, { network: wrong as never, cadence: "transaction {}" })).rejects.toThrow(
+      "network is none: give one of those that `await client.networks()` returns",
+    );
+  });
+
   // 503 is of a load balancer, for example: the node may have the transaction.
   it.each([0, 503])(
     "submits the same bytes again where the answer was lost (%i), and signs nothing again",

@@ -94,8 +94,13 @@ const ROTATED_AGAIN_MS = 500;
  * @example
  * const { id } = await sendTransaction(client, { network, cadence, args, onStatus: console.log });
  */
-export function sendTransaction(client: CountersignClient, options: SendTransactionOptions): Promise<SentTransaction> {
+export async function sendTransaction(
+  client: CountersignClient,
+  options: SendTransactionOptions,
+): Promise<SentTransaction> {
   const { network, signal } = options;
+  if (typeof network?.chainName !== "string")
+    throw new TypeError("network is none: give one of those that `await client.networks()` returns");
   const { accountId } = client.session;
   const find = async () => {
     const address = options.address ?? (await cadenceAddress(client, network.chainName));

@@ -14,7 +14,8 @@ export const SESSIONS = {
     title: "The access token is not valid",
     cause: "The bearer token is not an access token of this service, or was changed.",
     remedy:
-      "Check that it is the `accessToken` of this service and not a login or refresh token; otherwise sign in again.",
+      "Check that it is the `accessToken` of this service and not a login or refresh token; otherwise sign in again. " +
+      "Where the gateway or a service refuses every token, its `AUTH_ISSUER` is not the one of auth.",
   },
   AccessTokenExpired: {
     grpc: "UNAUTHENTICATED",
