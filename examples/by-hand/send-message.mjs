@@ -5,6 +5,8 @@ import { sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 const [message, deviceKeyId, accessNode] = process.argv.slice(2);
+if (!accessNode) throw new Error("give the message, the index of the device's key and the access node");
+const { gateway } = JSON.parse(readFileSync(".local/stack.json", "utf8"));
 const bytes = Buffer.from(message, "hex");
 const number = (item) => Number(`0x0${item.toString("hex")}`);
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -40,7 +42,7 @@ console.log(script.toString().split("\n")[0], args.map(String), "payer", payer.t
 async function cosign(path, signed) {
   const headers = { "content-type": "application/json", authorization: `Bearer ${process.env.ACCESS}` };
   const body = JSON.stringify({ message: signed.toString("hex") });
-  const answer = await fetch(`http://localhost:8080/sign/v1/cadence/${path}`, { method: "POST", headers, body });
+  const answer = await fetch(`${gateway}/sign/v1/cadence/${path}`, { method: "POST", headers, body });
   const { signature, ...problem } = await answer.json();
   if (signature) return signature;
   if (problem.error !== "TimeLockRequired") throw new Error(JSON.stringify(problem));

@@ -6,9 +6,11 @@ import { readFileSync } from "node:fs";
 import { cadenceString, createAccessApi, encodeCadence, envelopeMessage, payloadMessage } from "@countersign/flow";
 
 const [address, publicKey] = process.argv.slice(2).map((text) => text.replace("0x", ""));
-const [{ accessNode, paymaster }] = JSON.parse(readFileSync(".local/stack.json", "utf8")).chains;
+const { gateway, chains } = JSON.parse(readFileSync(".local/stack.json", "utf8"));
+const [{ accessNode, paymaster }] = chains;
 const access = createAccessApi({ baseUrl: accessNode });
 const key = (await access.accountKeys(address)).find((entry) => entry.publicKey === publicKey);
+if (!key) throw new Error(`the account ${address} has no key ${publicKey}`);
 const tx = {
   script: `transaction(text: String) { prepare(account: auth(LoadValue, SaveValue) &Account) {
     account.storage.load<String>(from: /storage/note); account.storage.save(text, to: /storage/note) } }`,
@@ -24,9 +26,7 @@ const tx = {
 async function cosign(path, bytes) {
   const headers = { "content-type": "application/json", authorization: `Bearer ${process.env.ACCESS}` };
   const body = JSON.stringify({ message: Buffer.from(bytes).toString("hex") });
-  const answer = await (
-    await fetch(`http://localhost:8080/sign/v1/cadence/${path}`, { method: "POST", headers, body })
-  ).json();
+  const answer = await (await fetch(`${gateway}/sign/v1/cadence/${path}`, { method: "POST", headers, body })).json();
   if (!answer.signature) throw new Error(JSON.stringify(answer));
   console.log(path, JSON.stringify(answer));
   return { ...answer.signature, address: answer.signature.addr.slice(2) };
