@@ -48,7 +48,7 @@ class NoPrisma {
 }
 
 /** Starts a process of the service device with the outbox and all consumers; counts the revoked keys. */
-async function startDevice() {
+async function startDevice(databaseUrl = database.url) {
   const handled: string[] = [];
   const running = await startService({
     name: "device",
@@ -62,7 +62,7 @@ async function startDevice() {
         issuer: "https://issuer.example",
         tls: tlsFiles(nats.stateDir, "device"),
         addresses: {},
-        secrets: { databaseUrl: unchanging(database.url) },
+        secrets: { databaseUrl: unchanging(databaseUrl) },
       });
       await runtime.database(NoPrisma);
       runtime.consume({ durable: "device-key-revoked", handler: async ({ event }) => void handled.push(event.id) });
@@ -102,6 +102,13 @@ it("the outbox and all consumers of a process share one connection, also after N
   expect(state.subjects).toEqual({ [updated]: 2 });
   expect(await device.stop()).toBe(true);
   await expect.poll(connections).toBe(0);
+});
+
+it.each([
+  ["postgresql://x@127.0.0.1:1/none", "DEVICE_DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1"],
+  [() => database.url.replace(/[^/]*$/, "none"), 'DEVICE_DATABASE_URL: database "none" does not exist'],
+])("a start without a database names the setting: %s", async (url, message) => {
+  await expect(startDevice(typeof url === "string" ? url : url())).rejects.toThrow(message);
 });
 
 it("a process stops at once while NATS is away, which it reached or not", { timeout: 30_000 }, async () => {

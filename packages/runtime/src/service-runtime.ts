@@ -158,7 +158,10 @@ export function createServiceRuntime<S extends ServiceSettings>(
     async database(Client) {
       const database = openDatabase("main", Client, 5);
       const { postgres, prisma } = database;
-      let { seenAt, restoredAt } = await openDatabaseMark(postgres);
+      let { seenAt, restoredAt } = await openDatabaseMark(postgres).catch((cause) => {
+        if (cause instanceof DatabaseRestoredError) throw cause;
+        throw new Error(`${name.toUpperCase()}_DATABASE_URL: ${cause.message}`, { cause });
+      });
       issuedFrom = restoredAt;
       let renewedAt = performance.now();
       runtime.every(DATABASE_MARK_MS, "database mark", async () => {
