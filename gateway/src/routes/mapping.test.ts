@@ -74,6 +74,11 @@ describe("keys", () => {
       status: 400,
       json: { error: "InvalidPublicKey" },
     });
+    const typo = `/device/v1/devices/${SAMPLE_KEYS.p256.slice(0, -1)}0`;
+    expect(await gateway.send("PUT", typo, { token: "full", body: {} })).toMatchObject({
+      status: 400,
+      json: { detail: "not a point of the curve of ES256" },
+    });
   });
 });
 

@@ -21,22 +21,23 @@ export function fromPublicKey(hex: string, algorithm: KeyAlgorithm | undefined, 
 /**
  * Returns the same as `fromPublicKey`; without `algorithm`, for the first of `guesses` whose curve has the
  * point.
- * Errors: InvalidPublicKey, of the last guess.
+ * Errors: InvalidPublicKey, of the first guess.
  */
 function guessPublicKey(
   hex: string,
   algorithm: KeyAlgorithm | undefined,
-  guesses: readonly [KeyAlgorithm, ...KeyAlgorithm[]],
+  guesses: readonly KeyAlgorithm[],
   pointer: string,
 ): PublicKey {
-  if (algorithm !== undefined) return fromPublicKey(hex, algorithm, pointer);
-  const [guess, next, ...others] = guesses;
-  try {
-    return fromPublicKey(hex, guess, pointer);
-  } catch (error) {
-    if (next === undefined) throw error;
-    return guessPublicKey(hex, undefined, [next, ...others], pointer);
+  let first: unknown;
+  for (const guess of algorithm === undefined ? guesses : [algorithm]) {
+    try {
+      return fromPublicKey(hex, guess, pointer);
+    } catch (error) {
+      first ??= error;
+    }
   }
+  throw first;
 }
 
 /** Returns the bytes of a registered key in a path, which may be named without its algorithm. */
