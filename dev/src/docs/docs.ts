@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import express from "express";
@@ -26,6 +27,8 @@ async function serveSite(port: number): Promise<{ url: string; close: () => void
 /** `npm run docs`: builds and serves the site, serves pages under work, or writes docs/errors.md. */
 export async function docs(options: { port: string; watch: boolean; write: boolean }): Promise<void> {
   if (options.write) return writeErrorPage(root);
+  const port = Number(options.port);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Failure(`--port ${options.port} is not a port.`);
   if (options.watch) {
     const args = [VITEPRESS, "dev", "docs", "--host", "127.0.0.1", "--port", options.port];
     await runInForeground(args);
@@ -33,7 +36,7 @@ export async function docs(options: { port: string; watch: boolean; write: boole
   }
   console.log("building the documentation, about half a minute …");
   await buildSite();
-  const { url, close } = await serveSite(Number(options.port));
+  const { url, close } = await serveSite(port);
   console.log(`documentation: ${url} (Ctrl-C stops it)`);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => resolve());
