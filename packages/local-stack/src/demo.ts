@@ -3,10 +3,13 @@ import type { Address } from "@countersign/client";
 import { createPhone, logIn, networkOf, type TestStack } from "@countersign/testing";
 import { readGreeting, storeGreeting } from "./greeting.ts";
 
-/** Prints a line for a step with the time it took. */
+/** Prints a line for a step with the time it took. Errors: Failure that names the step. */
 async function step<T>(title: string, work: () => Promise<T>, show: (result: T) => string = () => ""): Promise<T> {
   const start = performance.now();
-  const result = await work();
+  const result = await work().catch((cause: Error) => {
+    const why = [cause.message, (cause.cause as Error | undefined)?.message].filter(Boolean).join(": ");
+    throw new Failure(`${title}: ${why}`, { cause });
+  });
   const text = `${title.padEnd(46)} ${show(result)}`.trimEnd();
   console.log(
     `${Math.round(performance.now() - start)
