@@ -14,7 +14,6 @@ import { signIn } from "./cases/sign-in.ts";
 import { signUp } from "./cases/sign-up.ts";
 import { signer } from "./cases/signer.ts";
 import { tokenRefresh } from "./cases/token-refresh.ts";
-import { switchHaltPollingOn } from "./halt-polling.ts";
 import { residentMiB } from "./memory.ts";
 import { createLogins, signUpAll } from "./people.ts";
 import { cpuTable, judge, memoryTable, resultTable } from "./report.ts";
@@ -58,7 +57,6 @@ interface Options {
   readonly "warm-up": string;
   readonly connections: string;
   readonly json: string;
-  readonly "as-is"?: boolean;
 }
 
 async function startOwnStack(stateDir: string) {
@@ -93,14 +91,9 @@ async function bench(stack: Stack, values: Options, chosen: readonly string[]): 
     say: console.error,
   };
   const rows: Row[] = [];
-  const switchPollingOff = values["as-is"] ? undefined : switchHaltPollingOn();
-  try {
-    for (const name of chosen) {
-      console.error(`${name} …`);
-      rows.push(...(await allCases[name]!(parts)));
-    }
-  } finally {
-    switchPollingOff?.();
+  for (const name of chosen) {
+    console.error(`${name} …`);
+    rows.push(...(await allCases[name]!(parts)));
   }
   const judged = judge(rows);
   const memory = services.map(([name, { pid }]) => ({
@@ -112,8 +105,6 @@ async function bench(stack: Stack, values: Options, chosen: readonly string[]): 
   console.log([resultTable(judged), cpuTable(judged), memoryTable(memory)].join("\n\n"));
   if (loadAtStart > 1)
     console.log(`\nThe machine was busy before (load average ${loadAtStart.toFixed(1)}): these figures say little.`);
-  if (switchPollingOff)
-    console.log("\nGuest halt polling, which this machine has switched off, was on as by default (--as-is: off).");
   console.log(`\nwritten to ${values.json}; docs/performance.md explains the rows`);
   const machine = { processors: cpus().length, model: cpus()[0]?.model ?? "", node: process.version };
   const result = { time: new Date().toISOString(), machine, options: values, rows: judged, memory };
@@ -127,14 +118,13 @@ async function bench(stack: Stack, values: Options, chosen: readonly string[]): 
 }
 
 const benchCommand = command({
-  usage: `[--seconds <n>] [--warm-up <n>] [--connections <n>] [--stack <stack.json>] [--json <file>] [--as-is] [${Object.keys(allCases).join("|")}]…`,
+  usage: `[--seconds <n>] [--warm-up <n>] [--connections <n>] [--stack <stack.json>] [--json <file>] [${Object.keys(allCases).join("|")}]…`,
   about: "Measures a running stack, by default one of its own whose database waits for the disk, beside its floors.",
   options: {
     seconds: { type: "string", default: "10" },
     "warm-up": { type: "string", default: "8" },
     connections: { type: "string", default: "32" },
     stack: { type: "string" },
-    "as-is": { type: "boolean" },
     json: { type: "string", default: join(import.meta.dirname, "../results/latest.json") },
   },
   positionals: true,
