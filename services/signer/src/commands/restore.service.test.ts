@@ -168,7 +168,7 @@ it("a time lock that ran begins again: it may have been cancelled since", async 
     ...{ availableAt: new Date(startedAt.getTime() + hour), lapsesAt: new Date(startedAt.getTime() + 3 * hour) },
     ...{ cancelledAt: null, contestedSince: startedAt },
   };
-  await prismaTimeLockStore(prisma).startOrFind(lock, "r");
+  await prismaTimeLockStore(prisma).startOrFind(lock);
   const emitted = () => prisma.outbox.count({ where: { subject: `cs.v1.signer.${accountId}.time-lock-started` } });
   await run([], []);
   expect([(await prisma.timeLock.findFirst({ where: { accountId } }))?.availableAt, await emitted()]).toEqual([

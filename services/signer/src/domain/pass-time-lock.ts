@@ -44,9 +44,7 @@ export async function passTimeLock({ timeLocks, newId }: TimeLocking, facts: His
     cancelledAt: null,
     contestedSince: now,
   };
-  // The event names no request: signing commands do not carry its id.
-  const requestId = "";
-  const lock = await timeLocks.startOrFind(requested, requestId);
+  const lock = await timeLocks.startOrFind(requested);
   if (lock.cancelledAt !== null) throw new AppError("TimeLockCancelled");
   if (now >= lock.availableAt) return;
   throw new AppError("TimeLockRequired", {

@@ -108,8 +108,9 @@ export interface TimeLockStore {
   /**
    * Returns the lock that is in effect for the same request; otherwise starts the requested one, which
    * replaces any other of the operation, with its event in one commit. Of racing first requests one starts.
+   * The event names no request: signing commands do not carry its id.
    */
-  startOrFind(requested: TimeLock, requestId: string): Promise<TimeLock>;
+  startOrFind(requested: TimeLock): Promise<TimeLock>;
   /** Locks in effect: pending, over, or cancelled a short time ago. Newest first. */
   list(accountId: string, now: Date): Promise<TimeLock[]>;
   /** Cancels with its event; returns the lock as it is then, undefined where there is none. */

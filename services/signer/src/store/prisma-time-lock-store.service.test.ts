@@ -26,7 +26,7 @@ describe("time locks in Postgres", () => {
   it("ten first requests at once start one time lock, with one event", async () => {
     const accountId = uuidv7(clock);
     const store = prismaTimeLockStore(prisma);
-    const locks = await Promise.all(Array.from({ length: 10 }, () => store.startOrFind(requested(accountId), "r")));
+    const locks = await Promise.all(Array.from({ length: 10 }, () => store.startOrFind(requested(accountId))));
     expect(new Set(locks.map(({ id }) => id)).size).toBe(1);
     expect(await store.list(accountId, clock.now())).toEqual([locks[0]]);
     expect(await store.list(uuidv7(clock), clock.now())).toEqual([]);
@@ -36,8 +36,8 @@ describe("time locks in Postgres", () => {
   it("another request takes the place; cancelling has one event, and works for no other account", async () => {
     const [accountId, otherAddress] = [uuidv7(clock), uuidv7(clock)];
     const store = prismaTimeLockStore(prisma);
-    const first = await store.startOrFind(requested(accountId), "r");
-    const second = await store.startOrFind(requested(accountId, "b"), "r");
+    const first = await store.startOrFind(requested(accountId));
+    const second = await store.startOrFind(requested(accountId, "b"));
     expect(second.id).not.toBe(first.id);
     expect(await store.cancel(accountId, first.id, clock.now(), "r")).toBeUndefined();
     expect(await store.cancel(otherAddress, second.id, clock.now(), "r")).toBeUndefined();
@@ -45,7 +45,7 @@ describe("time locks in Postgres", () => {
     for (let i = 0; i < 3; i++) {
       expect(await store.cancel(accountId, second.id, clock.now(), "r")).toEqual(cancelled);
     }
-    expect(await store.startOrFind(requested(accountId, "b"), "r")).toEqual(cancelled);
+    expect(await store.startOrFind(requested(accountId, "b"))).toEqual(cancelled);
     expect([await events(accountId, "time-lock-started"), await events(accountId, "time-lock-cancelled")]).toEqual([
       2, 1,
     ]);
@@ -59,10 +59,10 @@ describe("time locks in Postgres", () => {
       [true, 1_000],
     ] as const) {
       const accountId = uuidv7(clock);
-      const { id } = await store.startOrFind(requested(accountId), "r");
+      const { id } = await store.startOrFind(requested(accountId));
       if (isCancelled) await store.cancel(accountId, id, clock.now(), "r");
       const idAt = async (ms: number) =>
-        (await store.startOrFind({ ...requested(accountId), startedAt: later(ms) }, "r")).id;
+        (await store.startOrFind({ ...requested(accountId), startedAt: later(ms) })).id;
       expect(await idAt(until - 1)).toBe(id);
       expect(await idAt(until)).not.toBe(id);
     }
@@ -85,7 +85,7 @@ describe("time locks in Postgres", () => {
       [12, 0],
       [20, 20],
     ] as const) {
-      expect((await store.startOrFind(at(days, `of day ${days}`), "r")).contestedSince).toEqual(later(since * DAY));
+      expect((await store.startOrFind(at(days, `of day ${days}`))).contestedSince).toEqual(later(since * DAY));
     }
   });
 

@@ -18,7 +18,7 @@ async function emit(tx: Prisma.TransactionClient, event: Change, lock: TimeLock,
 /** Keeps time locks in Postgres: of racing first requests, over all replicas, one starts the time lock. */
 export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
   return {
-    async startOrFind(requested, requestId) {
+    async startOrFind(requested) {
       const { accountId, chainName, operation, requestHash, startedAt } = requested;
       return prisma.$transaction(async (tx) => {
         await lockAccount(queriesIn(tx), accountId);
@@ -28,7 +28,7 @@ export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
         const started = succeeding(known, requested);
         const { accountId: _account, chainName: _chain, operation: _operation, ...changed } = started;
         await tx.timeLock.upsert({ where, create: started, update: changed });
-        await emit(tx, "time-lock-started", started, startedAt, requestId);
+        await emit(tx, "time-lock-started", started, startedAt, "");
         return started;
       });
     },
