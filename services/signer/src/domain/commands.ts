@@ -13,7 +13,7 @@ import { getServerKeyRotation } from "./get-server-key-rotation.ts";
 import { listTemplates } from "./list-templates.ts";
 import type { BindingStore, SignedCreations, SignedTemplates, TimeLockStore } from "./ports.ts";
 import { rotateBinding } from "./rotate-binding.ts";
-import { beginSettlement, type SettlementStore, settleReservations } from "./settle-reservations.ts";
+import { beginSettlement, type SettleOptions, settleReservations } from "./settle-reservations.ts";
 import { signCreation } from "./sign-creation.ts";
 import { type SignPaymasterPorts, signPaymaster } from "./sign-paymaster.ts";
 import { signTransaction } from "./sign-transaction.ts";
@@ -21,7 +21,7 @@ import { signAccountProof, signUserMessage } from "./sign-user-message.ts";
 import { type SignVoidPorts, signVoid } from "./sign-void.ts";
 
 /** Everything that the signer's commands use. */
-export interface CommandPorts extends Omit<SignPaymasterPorts, "decide"> {
+export interface CommandPorts extends Omit<SignPaymasterPorts, "decide">, Omit<SettleOptions, "inclusionFees"> {
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
   readonly policies: PolicySource;
@@ -30,27 +30,19 @@ export interface CommandPorts extends Omit<SignPaymasterPorts, "decide"> {
   readonly signedCreations: SignedCreations;
   readonly signedTemplates: SignedTemplates;
   readonly timeLocks: TimeLockStore;
-  readonly reservations: SettlementStore;
   readonly reservationForCreation: ReservationForCreation;
   readonly freezes: SignVoidPorts["freezes"];
-  /** Called with the number of transactions that used more than was reserved for them. */
-  readonly onUnderestimated: (count: number) => void;
 }
 
 /** Makes the commands: one for each RPC of signer.v1, apart from SignStream. */
 export function createCommands(ports: CommandPorts) {
   const { clock, policies, timeLocks } = ports;
   const signing = { ...ports, decide: createDecide(ports) };
-  const settling = {
-    ...ports,
-    store: ports.reservations,
-    now: () => clock.now(),
-    inclusionFees: (chainName: string) => policies.current().pricesOf(chainName).inclusion,
-  };
+  const inclusionFees = (chainName: string) => policies.current().pricesOf(chainName).inclusion;
   return {
     signTransaction: signTransaction(signing),
     signPaymaster: signPaymaster(signing),
-    signCreation: signCreation({ ...signing, reservationFor: ports.reservationForCreation }),
+    signCreation: signCreation(signing),
     signVoid: signVoid(signing),
     signUserMessage: signUserMessage(signing),
     signAccountProof: signAccountProof(signing),
@@ -60,8 +52,8 @@ export function createCommands(ports: CommandPorts) {
     rotateBinding: rotateBinding(ports),
     listTimeLocks: (accountId: string) => timeLocks.list(accountId, clock.now()),
     cancelTimeLock: cancelTimeLock(ports),
-    beginSettlement: beginSettlement(settling),
-    settleReservations: settleReservations(settling),
+    beginSettlement: beginSettlement(ports),
+    settleReservations: settleReservations({ ...ports, inclusionFees }),
     getPublicKeys: getPublicKeys(ports),
     explain: explain(ports),
     listTemplates: listTemplates(ports),

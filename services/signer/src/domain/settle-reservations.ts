@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { AppError, type Clock } from "@countersign/core";
 import type { ChainUse, Executed } from "../budget/settlement.ts";
 import { type ChainPolicy, referenceSeconds } from "../policy/chain.ts";
 
@@ -38,15 +38,13 @@ export interface Settlement {
 }
 
 export interface SettleOptions {
-  readonly store: SettlementStore;
-  readonly now: () => Date;
+  readonly reservations: SettlementStore;
+  readonly clock: Clock;
   chain(name: string): ChainPolicy;
   /** Returns the cost of an inclusion on a chain, in 10⁻⁸ FLOW. */
   inclusionFees(chainName: string): number;
-  /**
-   * Called with the number of transactions that used more than was reserved: the policy's prices are too low.
-   */
-  readonly onUnderestimated?: (count: number) => void;
+  /** Called with how many transactions used more than was reserved: the policy's prices are too low. */
+  onUnderestimated(count: number): void;
 }
 
 /** Blocks for which a reference block is valid, and blocks by which a node may lag behind another one. */
@@ -55,9 +53,9 @@ export const NODE_LAG_BLOCKS = 100n;
 
 /** Whether there is something to settle. Errors: UnknownChain. */
 export const beginSettlement =
-  ({ store, chain }: Pick<SettleOptions, "store" | "chain">) =>
+  ({ reservations, chain }: Pick<SettleOptions, "reservations" | "chain">) =>
   (chainName: string) =>
-    store.begin(chain(chainName).chainName);
+    reservations.begin(chain(chainName).chainName);
 
 /**
  * Settles what executed, then releases what can no longer execute: in this order, since everything up to the
@@ -70,16 +68,18 @@ export const beginSettlement =
  * Crash: the account service reports the same again.
  */
 export const settleReservations =
-  ({ store, chain, now, inclusionFees, onUnderestimated = () => undefined }: SettleOptions) =>
+  ({ reservations, chain, clock, inclusionFees, onUnderestimated }: SettleOptions) =>
   async (settlement: Settlement): Promise<{ settled: number; released: number }> => {
     const { chainName, executed, mark, latestHeight, sealedHeight } = settlement;
     const seconds = referenceSeconds(chain(chainName));
     const floor = { computation: 1, fees: inclusionFees(chainName) };
-    const { settled, underestimated, isWhole } = await store.settle(chainName, executed, floor, now());
+    const now = clock.now();
+    const { settled, underestimated, isWhole } = await reservations.settle(chainName, executed, floor, now);
     if (underestimated > 0) onUnderestimated(underestimated);
     // The caller reports all of these again: nothing may be released before they are settled.
     if (!isWhole) throw new AppError("Unavailable");
-    await store.see(chainName, mark, latestHeight);
-    const released = await store.release(chainName, sealedHeight - REFERENCE_EXPIRY_BLOCKS - NODE_LAG_BLOCKS, seconds);
+    await reservations.see(chainName, mark, latestHeight);
+    const seenBelow = sealedHeight - REFERENCE_EXPIRY_BLOCKS - NODE_LAG_BLOCKS;
+    const released = await reservations.release(chainName, seenBelow, seconds);
     return { settled, released };
   };

@@ -22,7 +22,7 @@ export interface SignCreationPorts {
   readonly signedCreations: Pick<SignedCreations, "record">;
   readonly vault: Vault;
   readonly clock: Clock;
-  readonly reservationFor: ReservationForCreation;
+  readonly reservationForCreation: ReservationForCreation;
   chain(name: string): ChainPolicy;
 }
 
@@ -34,7 +34,7 @@ export interface SignCreationPorts {
  * Crash: in between, no signature has left; the account service asks again.
  */
 export const signCreation =
-  ({ decide, bindings, signedCreations, vault, clock, reservationFor, chain: chainOf }: SignCreationPorts) =>
+  ({ decide, bindings, signedCreations, vault, clock, reservationForCreation, chain: chainOf }: SignCreationPorts) =>
   ({ chainName, message: bytes, accountIds, caller }: SignCreationCommand): Promise<SignedMessage> => {
     const chain = chainOf(chainName);
     const requester = { caller, accountId: "", sessionId: "", limitId: "" };
@@ -63,7 +63,7 @@ export const signCreation =
         key: { role: "creator", chainName, version: creatorVersion(chain, keyId) },
         address: chain.creator.address,
         keyId,
-        reservation: reservationFor(message, { chainName, accounts: accountIds.length }, policy),
+        reservation: reservationForCreation(message, { chainName, accounts: accountIds.length }, policy),
       };
     });
   };

@@ -114,7 +114,7 @@ describe("the creator", () => {
       vault: rotated,
       clock,
       chain: () => ({ ...policy, serverKeyVersion: wanted }),
-      reservationFor: createReservationForCreation(clock),
+      reservationForCreation: createReservationForCreation(clock),
       decide: createDecide({ vault: rotated, audit, clock, policies }),
     };
     const derive = deriveServerKeys(options);

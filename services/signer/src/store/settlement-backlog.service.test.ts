@@ -69,10 +69,11 @@ it("in the time that it has, one call gives all of them a height", async () => {
 it("a long report is settled over several calls, each once, and nothing is released before", async () => {
   await postgres.execute(sql`UPDATE budget_reservation SET seen_height = 1 WHERE proposal = 'aa/1/25'`);
   const settle = settleReservations({
-    store: stores()[0]!,
-    now: () => clock.now(),
+    reservations: stores()[0]!,
+    clock,
     chain: () => ({ referenceSeconds: 0 }) as ChainPolicy,
     inclusionFees: () => 1,
+    onUnderestimated: () => undefined,
   });
   const mark = new Date(0);
   const report = () =>
@@ -89,8 +90,8 @@ it("a long report is settled over several calls, each once, and nothing is relea
 it("transactions that used more than was reserved are counted over several calls", async () => {
   const counts: number[] = [];
   const settle = settleReservations({
-    store: stores()[0]!,
-    now: () => clock.now(),
+    reservations: stores()[0]!,
+    clock,
     chain: () => ({ referenceSeconds: 0 }) as ChainPolicy,
     inclusionFees: () => 1,
     onUnderestimated: (count) => void counts.push(count),

@@ -14,15 +14,15 @@ import { prismaSettlementStore } from "./prisma-settlement-store.ts";
 const EXPIRED = REFERENCE_EXPIRY_BLOCKS + NODE_LAG_BLOCKS;
 const settlerOf = (
   prisma: PrismaClient,
-  onUnderestimated?: (count: number) => void,
+  onUnderestimated: (count: number) => void = () => undefined,
   { referenceSeconds = 0, inclusion = 0 }: Believing = {},
 ) =>
   settleReservations({
-    store: prismaSettlementStore(prisma),
-    now: () => clock.now(),
+    reservations: prismaSettlementStore(prisma),
+    clock,
     chain: () => ({ referenceSeconds }) as ChainPolicy,
     inclusionFees: () => inclusion,
-    ...(onUnderestimated && { onUnderestimated }),
+    onUnderestimated,
   });
 
 interface Believing {

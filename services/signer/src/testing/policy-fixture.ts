@@ -197,7 +197,7 @@ export const creation = signCreation({
   vault,
   clock,
   chain,
-  reservationFor: createReservationForCreation(clock),
+  reservationForCreation: createReservationForCreation(clock),
 });
 
 beforeEach(async () => {
