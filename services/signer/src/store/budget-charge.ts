@@ -1,7 +1,6 @@
 import { type Queries, sql } from "@countersign/postgres";
-import type { BudgetWindow, Reservation } from "../budget/budget.ts";
-import { reservationId } from "../budget/budget.ts";
-import { type BudgetState, usageId } from "../budget/over-budget.ts";
+import { type Amounts, type BudgetWindow, type Reservation, reservationId } from "../budget/budget.ts";
+import { type BudgetState, type Reserved, usageId } from "../budget/over-budget.ts";
 
 /** Returns reservations and the windows that they name as JSON texts for one statement. */
 export function chargeRows(reservations: readonly Reservation[]): { asked: string; windows: string } {
@@ -29,22 +28,14 @@ export function chargeRows(reservations: readonly Reservation[]): { asked: strin
   return { asked: JSON.stringify(asked), windows: JSON.stringify(windows) };
 }
 
-interface ReservedRow {
-  chain_name: string;
+interface ReservedRow extends Amounts, Pick<Reserved, "referenceBlock" | "settled"> {
+  chainName: string;
   proposal: string;
-  reference_block: string;
-  count: number;
-  computation: bigint;
-  fees: bigint;
-  budgets: string[];
-  settled_at: Date | null;
+  windowIds: string[];
 }
-interface UsedRow {
-  chain_name: string;
-  budget: string;
-  count: bigint;
-  computation: bigint;
-  fees: bigint;
+interface UsedRow extends Amounts {
+  chainName: string;
+  windowId: string;
 }
 
 /**
@@ -59,34 +50,25 @@ export async function lockBudgets(tx: Queries, reservations: readonly Reservatio
     SELECT chain_name, proposal, '', 0, 0, '{}', 0, 0, 0
     FROM json_to_recordset(${asked}::json) AS t(chain_name text, proposal text) ORDER BY chain_name, proposal
     ON CONFLICT (chain_name, proposal) DO UPDATE SET proposal = EXCLUDED.proposal
-    RETURNING chain_name, proposal, reference_block, count, computation, fees, budgets, settled_at`);
+    RETURNING chain_name AS "chainName", proposal, reference_block AS "referenceBlock", count, computation::float8,
+      fees::float8, budgets AS "windowIds", settled_at IS NOT NULL AS settled`);
   const used = await tx.query<UsedRow>(sql`
     INSERT INTO budget_usage AS u (chain_name, budget, ends_at, count, computation, fees)
     SELECT chain_name, budget, ends_at, 0, 0, 0
     FROM json_to_recordset(${windows}::json) AS t(chain_name text, budget text, ends_at timestamptz)
     ORDER BY chain_name, budget
     ON CONFLICT (chain_name, budget) DO UPDATE SET budget = EXCLUDED.budget
-    RETURNING chain_name, budget, count, computation, fees`);
+    RETURNING chain_name AS "chainName", budget AS "windowId", count::float8, computation::float8, fees::float8`);
   return {
     reserved: new Map(
       reserved
-        .filter(({ budgets }) => budgets.length > 0)
-        .map((row) => [
-          reservationId({ chainName: row.chain_name, proposal: row.proposal }),
-          {
-            amounts: { count: row.count, computation: Number(row.computation), fees: Number(row.fees) },
-            referenceBlock: row.reference_block,
-            windowIds: new Set(row.budgets),
-            settled: row.settled_at !== null,
-          },
+        .filter(({ windowIds }) => windowIds.length > 0)
+        .map(({ chainName, proposal, referenceBlock, windowIds, settled, ...amounts }) => [
+          reservationId({ chainName, proposal }),
+          { amounts, referenceBlock, windowIds: new Set(windowIds), settled },
         ]),
     ),
-    used: new Map(
-      used.map(({ chain_name, budget, count, computation, fees }) => [
-        usageId(chain_name, budget),
-        { count: Number(count), computation: Number(computation), fees: Number(fees) },
-      ]),
-    ),
+    used: new Map(used.map(({ chainName, windowId, ...amounts }) => [usageId(chainName, windowId), amounts])),
   };
 }
 

@@ -12,19 +12,6 @@ import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 type Sql = Pick<Prisma.TransactionClient, "$queryRaw" | "$executeRaw" | "budgetUsage">;
 
-interface OpenRow {
-  proposal: string;
-  computation: bigint;
-  fees: bigint;
-  budgets: string[];
-}
-const toOpen = ({ proposal, computation, fees, budgets }: OpenRow): OpenReservation => ({
-  proposal,
-  computation: Number(computation),
-  fees: Number(fees),
-  windowIds: budgets,
-});
-
 /** The bounds of one call; the next one goes on with the rest. */
 const BOUNDS = {
   /** Settled or released in one transaction: the rows of the service's budget are locked meanwhile. */
@@ -64,12 +51,12 @@ async function settlePart(
 ): Promise<{ settled: number; underestimated: number }> {
   // By the primary key: with "computation > 0" or a join, the planner may read all open ones for each part.
   const proposals = executed.map(({ proposal }) => proposal);
-  const open = await tx.$queryRaw<OpenRow[]>`
-    SELECT proposal, computation, fees, budgets FROM budget_reservation
+  const open = await tx.$queryRaw<OpenReservation[]>`
+    SELECT proposal, computation::float8, fees::float8, budgets AS "windowIds" FROM budget_reservation
     WHERE chain_name = ${chainName} AND proposal = ANY (${proposals}) AND settled_at IS NULL
       AND computation <> 0
     ORDER BY chain_name, proposal FOR UPDATE`;
-  const { settled, returned, underestimated } = settle(open.map(toOpen), executed, floor);
+  const { settled, returned, underestimated } = settle(open, executed, floor);
   if (settled.length === 0) return { settled: 0, underestimated: 0 };
   // The row keeps what was signed, by which a retry is known; only the windows are lowered.
   await tx.budgetReservation.updateMany({
@@ -86,8 +73,8 @@ async function releasePart(
   chainName: string,
   { seenBelow, seconds, limit }: { seenBelow: bigint; seconds: number; limit: number },
 ): Promise<number> {
-  const open = await tx.$queryRaw<OpenRow[]>`
-    SELECT proposal, computation, fees, budgets FROM budget_reservation
+  const open = await tx.$queryRaw<OpenReservation[]>`
+    SELECT proposal, computation::float8, fees::float8, budgets AS "windowIds" FROM budget_reservation
     WHERE chain_name = ${chainName} AND settled_at IS NULL AND computation > 0 AND seen_height < ${seenBelow}
       AND renewed_at <= now() - make_interval(secs => ${seconds}::double precision)
     LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
@@ -95,7 +82,7 @@ async function releasePart(
   await tx.budgetReservation.deleteMany({
     where: { chainName, proposal: { in: open.map(({ proposal }) => proposal) } },
   });
-  await lower(tx, chainName, release(open.map(toOpen)));
+  await lower(tx, chainName, release(open));
   return open.length;
 }
 
