@@ -4,17 +4,15 @@ import type { Idempotency } from "../domain/idempotency.ts";
 interface Used {
   accountId: string;
   resultId: string | null;
-  fingerprint: string;
+  sameBody: boolean;
 }
 
 /** Returns the earlier use of a key, and whether that was for the same body; undefined where it is unused. */
-export async function findIdempotencyKey(
-  tx: Queries,
-  { id, fingerprint }: Idempotency,
-): Promise<(Used & { sameBody: boolean }) | undefined> {
+export async function findIdempotencyKey(tx: Queries, { id, fingerprint }: Idempotency): Promise<Used | undefined> {
   const [used] = await tx.query<Used>(sql`
-    SELECT account_id AS "accountId", result_id AS "resultId", fingerprint FROM used_idempotency_key WHERE id = ${id}`);
-  return used && { ...used, sameBody: used.fingerprint === fingerprint };
+    SELECT account_id AS "accountId", result_id AS "resultId", fingerprint = ${fingerprint} AS "sameBody"
+    FROM used_idempotency_key WHERE id = ${id}`);
+  return used;
 }
 
 /**
