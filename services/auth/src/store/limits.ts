@@ -112,9 +112,9 @@ export function createLimit(count: Count, name: string, { perMinute, wideFactor 
   };
 }
 
-/** Permits one call a second for each id. Errors: RateLimited. */
-export const createPollLimit = (count: Count, name: string) => (id: string) =>
-  count({ key: `${name}:${id}`, points: 1, seconds: 1 });
+/** Permits one poll a second for each 2FA request. Errors: RateLimited. */
+export const createPollLimit = (count: Count) => (id: string) =>
+  count({ key: `two-factor-poll:${id}`, points: 1, seconds: 1 });
 
 /** The limits of auth's operations. */
 export type Limits = Readonly<Record<"signUp" | "challenge" | "respond" | "twoFactor" | "refresh", AddressLimit>> & {
@@ -136,7 +136,7 @@ export function createLimits(
     respond: createLimit(count, "respond", limits.respond),
     twoFactor: createLimit(count, "two-factor", limits.twoFactor),
     refresh: createLimit(count, "refresh", limits.refresh),
-    polls: createPollLimit(count, "two-factor-poll"),
+    polls: createPollLimit(count),
     /** By account and key, in this process. Errors: RateLimited. */
     signIns: (id: string) => limitSignIns(id, signInsPerMinute),
     /** By account and the session's key, in this process. Errors: RateLimited. */

@@ -324,7 +324,7 @@ it("a freeze keeps new devices out until it is lifted, and known ones not", asyn
 it("polling is let through once a second for each request", async () => {
   const postgres = openPostgres(database.url, { connections: 2 });
   try {
-    const poll = createPollLimit(createCounter(postgres), "two-factor-poll");
+    const poll = createPollLimit(createCounter(postgres));
     const id = uuidv7(clock);
     const polled = await Promise.allSettled(times(5, () => poll(id)));
     expect(polled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
