@@ -1,5 +1,6 @@
 import { AppError, chainNamed } from "@countersign/core";
 import { cadenceAddressOf } from "../accounts/account-on-chain.ts";
+import type { AccountOnChain } from "../ports.ts";
 import type { UnknownTransaction } from "../unknown-transactions.ts";
 import type { AccountsOnChains } from "./key-addition.ts";
 
@@ -8,9 +9,7 @@ export interface NamedTransactionOptions extends AccountsOnChains {
 }
 
 /** A transaction that a client says has changed an account's keys. */
-export interface NamedTransaction {
-  readonly accountId: string;
-  readonly chainName: string;
+export interface NamedTransaction extends AccountOnChain {
   /** 64 hex digits. */
   readonly transactionId: string;
 }
