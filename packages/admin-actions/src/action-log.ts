@@ -51,8 +51,8 @@ export interface ActionLog extends AdminRecord {
   read(by: Administrator, action: AdminCommand): Promise<void>;
   /** Runs an act, which records itself; records its refusal. */
   act<T>(by: Administrator, action: AdminCommand, work: () => Promise<T>): Promise<T>;
-  /** Returns actions, the newest first. */
-  list(filter: { accountId?: string; beforeId?: string; limit: number }): Promise<ActionRow[]>;
+  /** Returns actions, the newest first; of one account, and before one action, where their ids are not "". */
+  list(filter: { accountId: string; beforeId: string; limit: number }): Promise<ActionRow[]>;
   /** Returns requests that may be approved, the newest first; at most 200. */
   openRequests(): Promise<ActionRow[]>;
 }
@@ -96,8 +96,8 @@ export function createActionLog(queries: Queries, clock: Clock): ActionLog {
         SELECT id, at, person, command, account_id AS "accountId", arguments, reason, outcome,
           request_id AS "requestId"
         FROM admin_action
-        WHERE (${accountId ?? null}::uuid IS NULL OR account_id = ${accountId ?? null}::uuid)
-          AND (${beforeId ?? null}::uuid IS NULL OR id < ${beforeId ?? null}::uuid)
+        WHERE (${accountId || null}::uuid IS NULL OR account_id = ${accountId || null}::uuid)
+          AND (${beforeId || null}::uuid IS NULL OR id < ${beforeId || null}::uuid)
         ORDER BY id DESC LIMIT ${limit}::int`),
     openRequests: () => open(null),
   };

@@ -100,9 +100,9 @@ export function adminHandlers(options: {
     async listActions(request, call) {
       const by = administrator(call, "actions list", request);
       const { accountId, beforeId, limit } = parseRequest(page, request);
-      await actions.read(by, { command: "actions list", ...(accountId && { accountId }) });
-      const filter = { ...(accountId && { accountId }), ...(beforeId && { beforeId }), limit: limit || SOME_ACTIONS };
-      return { actions: (await actions.list(filter)).map(actionToProto) };
+      await actions.read(by, { command: "actions list", accountId });
+      const rows = await actions.list({ accountId, beforeId, limit: limit || SOME_ACTIONS });
+      return { actions: rows.map(actionToProto) };
     },
   };
 }
