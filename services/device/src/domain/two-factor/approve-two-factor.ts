@@ -4,7 +4,7 @@ import type { Device, Session } from "../devices/device.ts";
 import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
 import { type Approver, approverSignature, type SignedApproval } from "./approver-signature.ts";
 import { findReconciled, isOpen, notPending, requireOpen } from "./find-reconciled.ts";
-import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
+import { type OfTwoFactor, takeOrFind } from "./find-two-factor.ts";
 import { NOTHING_SUBMITTED, type TwoFactorPorts, type UserCall, type UserSignature } from "./ports.ts";
 import { type ChainTransaction, keyAdditionOf, type TwoFactor } from "./two-factor.ts";
 import {
@@ -146,9 +146,7 @@ async function approveWithTransaction(
 
   const now = ports.clock.now();
   const sealed = { approverId, result: verified.transaction, keyIndex: verified.keyIndex };
-  const step = markingApprovedAndSealed(sealed, now);
-  const approved = await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
-  return approved ?? findTwoFactor(ports, twoFactor.accountId, twoFactor.id, requestId);
+  return takeOrFind(ports, twoFactor, markingApprovedAndSealed(sealed, now), { occurredAt: now, requestId });
 }
 
 /**
@@ -179,9 +177,7 @@ async function approveWithSignature(
   const transaction = await submitAttempt(ports, twoFactor, attemptId, command, signature);
 
   const now = ports.clock.now();
-  const step = markingApproved(attemptId, transaction, now);
-  const approved = await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
-  return approved ?? findTwoFactor(ports, twoFactor.accountId, twoFactor.id, requestId);
+  return takeOrFind(ports, twoFactor, markingApproved(attemptId, transaction, now), { occurredAt: now, requestId });
 }
 
 /**

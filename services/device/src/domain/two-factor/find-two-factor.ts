@@ -1,8 +1,8 @@
 import { AppError } from "@countersign/core";
 import type { Session } from "../devices/device.ts";
-import type { TwoFactorPorts } from "./ports.ts";
+import type { EventContext, TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
-import { expiring, guardHolds } from "./two-factor-state.ts";
+import { expiring, guardHolds, type Step } from "./two-factor-state.ts";
 
 /** A command about a 2FA request of the session's account. */
 export interface OfTwoFactor {
@@ -34,4 +34,9 @@ export async function expireIfDue(ports: ReadPorts, twoFactor: TwoFactor, reques
 /** Returns the account's request; an overdue one expires first, a write. Errors: TwoFactorAuthNotFound. */
 export async function findTwoFactor(ports: ReadPorts, accountId: string, id: string, requestId: string) {
   return expireIfDue(ports, await readTwoFactor(ports, accountId, id), requestId);
+}
+
+/** Takes a step and returns the request as it is then: another step may have come first. */
+export async function takeOrFind(ports: ReadPorts, { id, accountId }: TwoFactor, step: Step, context: EventContext) {
+  return (await ports.requests.take(id, step, context)) ?? findTwoFactor(ports, accountId, id, context.requestId);
 }

@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 import { findReconciled, notPending, requireOpen } from "./find-reconciled.ts";
-import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
+import { type OfTwoFactor, takeOrFind } from "./find-two-factor.ts";
 import { type OpenTwoFactorOptions, REJECTION_COUNTS_MS } from "./open-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
@@ -34,9 +34,7 @@ export function rejectTwoFactor(ports: RejectPorts) {
 
     const now = ports.clock.now();
     const step = rejecting(now, rejectedByKey, inRecovery);
-    const decided =
-      (await ports.requests.take(found.id, step, { occurredAt: now, requestId })) ??
-      (await findTwoFactor(ports, session.accountId, found.id, requestId));
+    const decided = await takeOrFind(ports, found, step, { occurredAt: now, requestId });
     if (decided.rejectedByKey !== rejectedByKey) throw notPending(decided);
   };
 }
