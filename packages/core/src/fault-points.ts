@@ -117,15 +117,10 @@ export function withCommitPoints<C extends object>(client: C): C {
 
 const pass = (point: string): Promise<void> | undefined => reach?.(`${program}/${point}`);
 
-/** Reports each fault point of this program to the controller at this Unix socket. For tests only. */
+/** For tests only: reports this process's fault points to the controller at this Unix socket from now on. */
 export function enableFaultPoints(socketPath: string, programName: string): void {
   program = programName;
   reach = reporter(socketPath);
-}
-
-/** Disables fault points, for tests of this package: a process never disables them again. */
-export function disableFaultPoints(): void {
-  reach = undefined;
 }
 
 function reporter(path: string): (point: string) => Promise<void> | undefined {

@@ -8,7 +8,6 @@ export { countUnderWay } from "./count-under-way.ts";
 export type { DeviceAttributes } from "./device-attributes.ts";
 export {
   asOperation,
-  disableFaultPoints,
   enableFaultPoints,
   type FaultPointReport,
   withCommitPoints,

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   asOperation,
-  disableFaultPoints,
   enableFaultPoints,
   type FaultPointReport,
   withCommitPoints,
@@ -62,10 +61,10 @@ const openStore = () =>
   withFaultPoints("store", new Store(withCommitPoints(database)), { write: (text) => text, count: false });
 
 afterEach(() => {
-  disableFaultPoints();
   server?.close();
 });
 
+// The first one: a process that reports fault points does so until it ends.
 test("without a controller nothing is wrapped", () => {
   const store = new Store(database);
   const work = async () => undefined;
