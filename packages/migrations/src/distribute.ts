@@ -9,7 +9,6 @@ interface UniqueKey {
   isPrimary: boolean;
   isConstraint: boolean;
   columns: string[];
-  definition: string;
 }
 
 interface ForeignKey {
@@ -27,8 +26,7 @@ export async function readUniqueKeys(client: pg.ClientBase): Promise<UniqueKey[]
     SELECT t.relname AS "table", i.relname AS name, x.indisprimary AS "isPrimary",
       EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = x.indexrelid AND c.contype IN ('p', 'u')) AS "isConstraint",
       array(SELECT a.attname::text FROM unnest(x.indkey) WITH ORDINALITY AS k(number, place)
-        JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.number ORDER BY place) AS columns,
-      pg_get_indexdef(x.indexrelid) AS definition
+        JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.number ORDER BY place) AS columns
     FROM pg_index x JOIN pg_class t ON t.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
     WHERE t.relnamespace = 'public'::regnamespace AND x.indisunique AND t.relname <> '_prisma_migrations'
     ORDER BY 1, 2`);
