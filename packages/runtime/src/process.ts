@@ -47,10 +47,9 @@ export interface RunningService {
 const UNREADY_MS = 250;
 const FAILED_START_MS = 3_000;
 
-function milliseconds(env: Env, name: string, otherwise: number): number {
-  const value = env[name];
-  if (value === undefined || value === "") return otherwise;
-  if (!/^\d{1,6}$/.test(value)) throw new ConfigError([`${name}: must be milliseconds, at most six digits`]);
+function drainMsOf({ CS_DRAIN_MS: value }: Env): number {
+  if (value === undefined || value === "") return 10_000;
+  if (!/^\d{1,6}$/.test(value)) throw new ConfigError(["CS_DRAIN_MS: must be milliseconds, at most six digits"]);
   return Number(value);
 }
 
@@ -93,7 +92,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
   const stopTraces = await exportTraces(env, options);
   const metrics = createMetrics(options.name);
   observeOutsideCalls(createOutsideCalls(metrics));
-  const drainMs = milliseconds(env, "CS_DRAIN_MS", 10_000);
+  const drainMs = drainMsOf(env);
   const stopping = new AbortController();
   const files = watchFiles({ logger, metrics });
   const closers: { name: string; close: () => unknown }[] = [

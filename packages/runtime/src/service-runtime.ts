@@ -86,10 +86,10 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
    * Errors: DatabaseRestoredError.
    */
   database<C extends PrismaLike>(Client: PrismaClass<C>): Promise<Database<C>>;
-  /** Opens further connections to the same database; metrics show them by `name`. */
-  connections<C extends PrismaLike>(name: string, Client: PrismaClass<C>, connections: number): Database<C>;
-  /** Opens further connections to the same database, for statements only. */
-  statements(name: string, connections: number): Postgres;
+  /** Opens one more connection to the same database: an administrator's long reads take none from others. */
+  administration<C extends PrismaLike>(Client: PrismaClass<C>): Database<C>;
+  /** Opens two more connections to the same database, for statements only; metrics show them by `name`. */
+  statements(name: string): Postgres;
   /** Calls another service; 3 s for each call unless `deadlineMs` says otherwise. */
   client<S extends ServiceDefinition>(service: S, callee: Callee, deadlineMs?: number): RpcClient<S>;
   consume(options: Omit<ConsumerOptions, "nats" | "logger" | "metrics">): void;
@@ -178,9 +178,9 @@ export function createServiceRuntime<S extends ServiceSettings>(
       onClose("outbox", () => outbox.close());
       return withPoints(database);
     },
-    connections: (pool, Client, connections) => withPoints(openDatabase(pool, Client, connections)),
-    statements(pool, connections) {
-      const postgres = openPool(pool, connections);
+    administration: (Client) => withPoints(openDatabase("administration", Client, 1)),
+    statements(pool) {
+      const postgres = openPool(pool, 2);
       onClose(`${pool} queries`, () => postgres.close());
       return postgres;
     },

@@ -24,7 +24,7 @@ import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts
 export async function openStores(runtime: ServiceRuntime, limits: Limits) {
   const { prisma, postgres } = await runtime.database(PrismaClient);
   // Waiting for the lock of an account takes no connections of others.
-  const waiting = runtime.statements("locks", 2);
+  const waiting = runtime.statements("locks");
   return {
     access: asPort("access", prismaAccessStore(prisma)),
     actions: createActionLog(postgres, runtime.clock),

@@ -24,10 +24,9 @@ export async function openStores(runtime: ServiceRuntime, chains: { keys(): Iter
   const { clock } = runtime;
   const { prisma, postgres } = await runtime.database(PrismaClient);
   // Connections of their own, so that reads of bindings and writes of records do not wait for each other.
-  const bindings = postgresBindingStore(postgres, runtime.statements("binding", 2));
+  const bindings = postgresBindingStore(postgres, runtime.statements("binding"));
 
-  // One connection: an administrator's long reads take none from signing.
-  const administration = runtime.connections("administration", PrismaClient, 1);
+  const administration = runtime.administration(PrismaClient);
 
   const deleteExpired = deleteExpiredRows(postgres);
   runtime.every(HOUSEKEEPING_MS, "housekeeping", () => deleteExpired(clock.now()));
@@ -47,7 +46,7 @@ export async function openStores(runtime: ServiceRuntime, chains: { keys(): Iter
       settle: (_chain, executed) => (executed.length > 0 ? "paid" : ""),
     }),
     budgetUse: () => commonBudgetUse(postgres, clock.now()),
-    auditRecords: postgresAuditStore(runtime.statements("record", 2)),
+    auditRecords: postgresAuditStore(runtime.statements("record")),
     administration: {
       actions: createActionLog(administration.postgres, clock),
       readings: signerReadings(administration.postgres, chains, clock),
