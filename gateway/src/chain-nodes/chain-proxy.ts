@@ -2,7 +2,6 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import {
   AppError,
-  asWatched,
   type Clock,
   chainNamed,
   countUnderWay,
@@ -19,8 +18,8 @@ import type { ChainNode, ChainNodes } from "./chain-nodes-file.ts";
 import { readChainRequest } from "./chain-requests.ts";
 
 export interface ChainProxyOptions {
-  /** By chain name; may change. */
-  nodes: ChainNodes | Watched<ChainNodes>;
+  /** By chain name. */
+  nodes: Watched<ChainNodes>;
   verifier: TokenVerifier;
   clock: Clock;
   logger: Logger;
@@ -52,7 +51,7 @@ const TOKEN_RULE = { token: "ephemeral", recover: true } as const;
 export function createChainProxy({ nodes, verifier, clock, logger, perMinute }: ChainProxyOptions): RequestHandler {
   const limit = limitPerMinute(clock);
   const underWay = countUnderWay();
-  const proxyOf = nodeProxies(asWatched(nodes), logger);
+  const proxyOf = nodeProxies(nodes, logger);
   return (request, response, next) => {
     const found = readChainRequest(request.method, request.url);
     if (found === undefined) throw new AppError("RouteNotFound");

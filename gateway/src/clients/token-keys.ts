@@ -3,7 +3,6 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import {
   AppError,
-  asWatched,
   type Clock,
   type Logger,
   readBody,
@@ -19,7 +18,7 @@ export interface TokenKeysUpstream {
   address: string;
   /** The name in auth's certificate. */
   serverName: string;
-  tls: TlsMaterial | Watched<TlsMaterial>;
+  tls: Watched<TlsMaterial>;
   /** The document with the keys of access tokens, or of identity tokens. */
   path: KeysPath;
 }
@@ -103,7 +102,7 @@ async function fetchDocument(
   signal: AbortSignal,
 ): Promise<{ text: string; maxAgeMs: number }> {
   const headers = { host: servername, accept: "application/json" };
-  const secure = { ...asWatched(tls).current(), servername, minVersion: "TLSv1.3", agent: false } as const;
+  const secure = { ...tls.current(), servername, minVersion: "TLSv1.3", agent: false } as const;
   const outgoing = request({ ...splitAddress(address), ...secure, path, headers, signal });
   // A connection that breaks later ends the answer with an error as well.
   outgoing.on("error", () => undefined).end();

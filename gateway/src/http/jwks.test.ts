@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:https";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { internalName } from "@countersign/core";
+import { internalName, unchanging } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { createLogger, loadTls } from "@countersign/runtime";
@@ -55,7 +55,7 @@ beforeEach(async () => {
   const upstream = {
     address: `127.0.0.1:${(auth.address() as AddressInfo).port}`,
     serverName: internalName("auth"),
-    tls: loadTls(tlsFiles(stateDir, "gateway")),
+    tls: unchanging(loadTls(tlsFiles(stateDir, "gateway"))),
     path: PATH,
   } as const;
   source = createTokenKeysSource(upstream, { clock, logger });

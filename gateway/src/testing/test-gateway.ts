@@ -1,6 +1,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { AppError, systemClock, type TokenVerifier, type VerifiedToken, type Watched } from "@countersign/core";
+import {
+  AppError,
+  systemClock,
+  type TokenVerifier,
+  unchanging,
+  type VerifiedToken,
+  type Watched,
+} from "@countersign/core";
 import { createLogger } from "@countersign/runtime";
 import { createAsyncApi } from "../asyncapi.ts";
 import type { ChainNode, ChainNodes } from "../chain-nodes/chain-nodes-file.ts";
@@ -40,8 +47,8 @@ export interface TestGatewayOptions {
   errorPage?: string;
 }
 
-const nodesOf = (nodes: TestGatewayOptions["chainNodes"] = {}): ChainNodes | Watched<ChainNodes> =>
-  "onChange" in nodes ? (nodes as Watched<ChainNodes>) : new Map(Object.entries(nodes));
+const nodesOf = (nodes: TestGatewayOptions["chainNodes"] = {}): Watched<ChainNodes> =>
+  "onChange" in nodes ? (nodes as Watched<ChainNodes>) : unchanging(new Map(Object.entries(nodes)));
 
 /** The whole HTTP application on a free port, with fake services behind it. */
 export async function startTestGateway(options: TestGatewayOptions = {}) {
