@@ -1,4 +1,4 @@
-import type { Queries, Statement } from "@countersign/postgres";
+import { type KeyColumn, primaryKeyOf, type Queries, type Statement } from "@countersign/postgres";
 import type { Row, Table } from "@countersign/proto/admin/v1/admin.ts";
 
 /** A term that names accounts. */
@@ -87,12 +87,6 @@ const rowsOf = (
   values: [accountId, limit],
 });
 
-/** A column of a primary key. */
-interface KeyColumn {
-  readonly name: string;
-  readonly type: string;
-}
-
 /** Returns the statement for the page after a row, or for the first page, in the order of the primary key. */
 function pageOf(table: AccountTable, key: readonly KeyColumn[], accountId: string, after?: Values): Statement {
   const { name, column = "account_id" } = table;
@@ -105,14 +99,6 @@ function pageOf(table: AccountTable, key: readonly KeyColumn[], accountId: strin
     values: [accountId, ...(after === undefined ? [] : key.map((each) => after[each.name]))],
   };
 }
-
-const primaryKeyOf = ({ name }: AccountTable): Statement => ({
-  name: `key of ${name}`,
-  text: `SELECT attname::text AS name, format_type(atttypid, NULL) AS type FROM pg_index JOIN pg_attribute
-    ON attrelid = indrelid AND attnum = ANY (indkey) WHERE indrelid = '"${name}"'::regclass AND indisprimary
-    ORDER BY array_position(indkey::int2[], attnum)`,
-  values: [],
-});
 
 /** Returns what makes a statement that finds accounts: it selects `account_id`. */
 type Finder = (term: Term) => Statement | undefined;
@@ -161,7 +147,7 @@ export function accountReadings(
 
     async *exportRows(accountId) {
       for (const table of tables.filter(({ isNotExported }) => !isNotExported)) {
-        const key = await queries.query<KeyColumn>(primaryKeyOf(table));
+        const key = await primaryKeyOf(queries, table.name);
         let rows: Values[] = [];
         do {
           rows = await read(table, pageOf(table, key, accountId, rows.at(-1)));

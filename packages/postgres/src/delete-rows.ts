@@ -1,4 +1,5 @@
 import { isDistributed, type Queries } from "./postgres.ts";
+import { primaryKeyOf } from "./primary-key.ts";
 import type { Statement } from "./statement.ts";
 
 /** Deletes at most so many rows; returns how many it deleted. */
@@ -30,14 +31,8 @@ export function deletionOf(queries: Queries, table: string, condition: Statement
  * after some, and no row has a ctid for all shards: deletes those that it has read, by their primary key.
  */
 async function deleteDistributed(queries: Queries, table: string, { name, text, values }: Statement, limit: number) {
-  const key = await queries.query<{ column: string; type: string }>({
-    name: `primary key of ${table}`,
-    text: `SELECT attname AS column, format_type(atttypid, NULL) AS type FROM pg_index JOIN pg_attribute
-      ON attrelid = indrelid AND attnum = ANY (indkey) WHERE indrelid = '${table}'::regclass AND indisprimary
-      ORDER BY attnum`,
-    values: [],
-  });
-  const columns = key.map(({ column }) => column);
+  const key = await primaryKeyOf(queries, table);
+  const columns = key.map((column) => column.name);
   const limited = values.length + 1;
   const rows = await queries.query<Record<string, string>>({
     name: `first ${name}`,

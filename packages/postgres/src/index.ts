@@ -11,6 +11,7 @@ export { groupUses } from "./group-uses.ts";
 export { lockAccount, withAccountLock } from "./lock-account.ts";
 export type { PoolOptions } from "./pool.ts";
 export { openPostgres, type Postgres, type Queries, queriesIn } from "./postgres.ts";
+export { type KeyColumn, primaryKeyOf } from "./primary-key.ts";
 export { createRecentReads, type RecentReads } from "./recent-reads.ts";
 export { createShardBatcher } from "./shards.ts";
 export { type Statement, sql, sqlFile } from "./statement.ts";
