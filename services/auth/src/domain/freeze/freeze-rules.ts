@@ -130,7 +130,7 @@ export function decideFreeze(facts: FreezeFacts, by: Party, now: Date): FreezeDe
  * they may all be one thief's. A device that froze and was removed since agrees no more, so that removing it
  * opens no way.
  */
-export function agree(freeze: Freeze, parties: ReadonlySet<Party>): boolean {
+function agree(freeze: Freeze, parties: ReadonlySet<Party>): boolean {
   if (parties.size < 2) return false;
   if (parties.has(RECOVERY_KEY)) return true;
   return freezersOf(freeze).every((party) => parties.has(party));

@@ -3,6 +3,7 @@ import {
   type Clock,
   insufficientScope,
   isAppError,
+  type Reason,
   uuidv4,
   uuidv7,
   type VerifiedToken,
@@ -46,12 +47,11 @@ export interface FinishedTwoFactor {
   readonly credentials: Credentials;
 }
 
-/** Returns why a request can never be finished; undefined where it can. */
-const endOf = ({ status }: Enrollment): AppError | undefined => {
-  if (status === "rejected") return new AppError("TwoFactorAuthRejected");
-  if (status === "expired") return new AppError("TwoFactorAuthExpired");
-  if (status === "failed") return new AppError("TwoFactorAuthFailed");
-  return undefined;
+/** Why a request of this status can never be finished. */
+const ENDED: Readonly<Partial<Record<Enrollment["status"], Reason>>> = {
+  rejected: "TwoFactorAuthRejected",
+  expired: "TwoFactorAuthExpired",
+  failed: "TwoFactorAuthFailed",
 };
 
 /**
@@ -87,12 +87,12 @@ export const finishTwoFactor = (options: FinishTwoFactorOptions) => {
     const signIn = await signIns.find(accountId, twoFactorId);
     if (!signIn) throw new AppError("TwoFactorAuthNotFound");
     if (signIn.finishedAt) throw new AppError("TwoFactorAuthFinished");
-    const end = endOf(enrollment);
-    if (end) throw end;
+    const { status, sealed } = enrollment;
+    const ended = ENDED[status];
+    if (ended) throw new AppError(ended);
     const now = clock.now();
     // An expired token still shows how its request ended, but opens nothing.
     if (token.expiresAt <= now) throw new AppError("AccessTokenExpired");
-    const { status, sealed } = enrollment;
     if (status === "pending" || !sealed) throw new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
     await enroll(signIn, enrollment, context);
     const { app, accountKey, deviceKey, authTime, chainName } = signIn;
