@@ -1,17 +1,16 @@
-import { AppError, type Logger } from "@countersign/core";
+import { AppError } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { expect, it } from "vitest";
 import type { Deployed, SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
 import { finishAbandonedSignUps } from "./finish-abandoned-sign-ups.ts";
 
-const logger = { warn: () => undefined } as unknown as Logger;
+const logger = { warn: () => undefined };
 
 it("waits a second for a chain that stands still, so that the sign-ups behind it begin, and continues when no call of this run is under way", async () => {
   const clock = new FixedClock();
   const [waits, marked]: [number[], unknown[]] = [[], []];
   const run = finishAbandonedSignUps({
     store: {
-      lease: async () => expect.unreachable(),
       mark: async (_saga, steps) => void marked.push(steps),
       giveUp: async () => expect.unreachable(),
       leaseAbandoned: async (now, leaseUntil) => {
@@ -40,7 +39,6 @@ async function runWith(deploy: () => Promise<Deployed>): Promise<unknown[]> {
   const saga = { accountId: "account", done: new Set() } as unknown as SignUpSaga;
   const run = finishAbandonedSignUps({
     store: {
-      lease: async () => ({ kind: "account-exists", isOnChain: true }),
       mark: async () => void calls.push("marked"),
       giveUp: async ({ accountId }) => void calls.push(`gave up ${accountId}`),
       leaseAbandoned: async () => [saga],

@@ -8,10 +8,10 @@ import {
 } from "../domain/sign-up/sign-up-saga.ts";
 
 interface AbandonedSignUpsOptions {
-  readonly store: SignUpStore;
+  readonly store: Pick<SignUpStore, "mark" | "giveUp" | "leaseAbandoned">;
   readonly steps: SignUpSteps<Deployed>;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly logger: Pick<Logger, "warn">;
 }
 
 /** Short: the next batch begins when this one has ended, also where the chain stands still. */

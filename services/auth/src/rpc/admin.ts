@@ -5,9 +5,10 @@ import { type CallContext, type Handlers, parseRequest, uuidField } from "@count
 import { z } from "zod";
 import { type Asked, askForTwo, decideRequest, type TwoPersonOptions } from "../domain/admin/decide-request.ts";
 import { type CancelOptions, cancelSignUp, type ResumeOptions, resumeSignUp } from "../domain/admin/end-sign-up.ts";
-import type { Effect } from "../domain/admin/ports.ts";
+import type { AdminStore, Effect } from "../domain/admin/ports.ts";
 
 export interface AdminOptions extends ResumeOptions, CancelOptions, TwoPersonOptions {
+  readonly admin: AdminStore;
   readonly actions: ActionLog;
 }
 

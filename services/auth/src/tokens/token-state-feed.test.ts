@@ -3,7 +3,6 @@ import { TokenStateEntries, type WatchResponse } from "@countersign/proto/auth/v
 import { createLogger } from "@countersign/runtime";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { listEntries } from "../testing/list-entries.ts";
-import type { TokenKeys } from "./token-keys.ts";
 import { createTokenStateFeed } from "./token-state-feed.ts";
 
 const clock = new FixedClock("2026-11-22T10:00:00Z");
@@ -62,7 +61,7 @@ beforeEach(() => {
           : { entries };
       },
     },
-    keys: { published: async () => kids.map((kid) => ({ kid })) } as unknown as TokenKeys,
+    keys: { published: async () => kids.map((kid) => ({ kid })) },
     clock,
     logger: createLogger({ name: "test", level: "silent" }),
   });

@@ -71,7 +71,7 @@ function isBehind(positions: string, since: string): boolean {
 
 export interface TokenStateFeedOptions {
   readonly store: TokenStateStore;
-  readonly keys: TokenKeys;
+  readonly keys: Pick<TokenKeys, "published">;
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -7,7 +7,6 @@ import { jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
 import { beginSession, REFRESH_TOKEN_MS, SESSION_MS } from "../domain/sessions/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
-import type { TokenKeys } from "./token-keys.ts";
 import { createTokens } from "./tokens.ts";
 
 const ISSUER = "https://auth.example";
@@ -17,7 +16,7 @@ const newKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 function world() {
   const clock = new FixedClock("2026-11-20T10:00:00Z");
   const [{ privateKey, publicKey }, identity] = [newKeys(), newKeys()];
-  const keys = { signingKey: async () => ({ kid: "k", key: privateKey }) } as unknown as TokenKeys;
+  const keys = { signingKey: async () => ({ kid: "k", key: privateKey }), verificationKey: async () => undefined };
   const identityKeys = { signingKey: async () => ({ kid: "i", key: identity.privateKey }) };
   const tokens = createTokens({ keys, identityKeys, issuer: ISSUER, clock });
   const state = createTokenState({ clock });
@@ -96,7 +95,7 @@ describe("reading a refresh token", () => {
   const keys = {
     signingKey: async () => ({ kid: "k", key: privateKey }),
     verificationKey: async (kid: string) => (kid === "k" ? publicKey : undefined),
-  } as unknown as TokenKeys;
+  };
   const { issue, readRefreshToken } = createTokens({ keys, identityKeys: keys, issuer: ISSUER, clock });
   const { publicKey: deviceKey } = generateKeyPair();
   const session = beginSession(

@@ -24,7 +24,7 @@ function looksLikeAccessToken(token: string): boolean {
 const seconds = (time: Date): number => Math.floor(time.getTime() / 1000);
 
 interface TokensOptions {
-  readonly keys: TokenKeys;
+  readonly keys: Pick<TokenKeys, "signingKey" | "verificationKey">;
   /** Sign identity tokens only. */
   readonly identityKeys: Pick<TokenKeys, "signingKey">;
   readonly issuer: string;

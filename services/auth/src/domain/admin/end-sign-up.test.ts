@@ -4,7 +4,6 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { Deployed, SignUpSaga, SignUpSteps } from "../sign-up/sign-up-saga.ts";
 import { cancelSignUp, resumeSignUp } from "./end-sign-up.ts";
-import type { AdminStore } from "./ports.ts";
 
 const clock = new FixedClock("2026-11-23T10:00:00Z");
 const by = { person: "ada", reason: "a ticket of today" };
@@ -21,7 +20,7 @@ describe("resuming a sign-up", () => {
         calls.push("leased and recorded");
         return { actionId: "action", details: [], saga };
       },
-    } as unknown as AdminStore;
+    };
     const steps: SignUpSteps<Deployed> = {
       async deployAccount(_saga, { keepFailed }) {
         calls.push(`deploy${keepFailed ? "" : ", also a failed one"}`);
@@ -68,7 +67,7 @@ describe("cancelling a sign-up", () => {
       calls.push("erased");
       return { actionId: "action", details: [] };
     },
-  } as unknown as AdminStore;
+  };
 
   it("is recorded before the deployment is given up, and erases last", async () => {
     calls.length = 0;

@@ -13,7 +13,7 @@ import type { AdminStore, Effect, OfSignUp } from "./ports.ts";
 const WAIT_MS = 15_000;
 
 export interface ResumeOptions {
-  readonly admin: AdminStore;
+  readonly admin: Pick<AdminStore, "leaseSignUp">;
   readonly steps: SignUpSteps<Deployed>;
   readonly mark: MarkStep;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export const resumeSignUp =
   };
 
 export interface CancelOptions {
-  readonly admin: AdminStore;
+  readonly admin: Pick<AdminStore, "beginCancel" | "cancelSignUp">;
   readonly clock: Clock;
   /** account.v1.Accounts/CancelDeployment. Errors: SignUpOnChain. */
   cancelDeployment(of: OfSignUp, userKey: PublicKey, context: StepContext): Promise<void>;

@@ -23,7 +23,6 @@ const freezes = {
     written.push(decision);
     return decision;
   },
-  find: async () => facts.freeze,
 };
 const freeze = (scope: "full" | "recover" = "full") => freezeAccount({ freezes, clock })(tokenOf(scope), "request");
 const unfreeze = (scope: "full" | "recover" = "full") =>

@@ -33,7 +33,7 @@ export interface FreezeStore {
 }
 
 interface FreezeOptions {
-  readonly freezes: FreezeStore;
+  readonly freezes: Pick<FreezeStore, "change">;
   readonly clock: Clock;
 }
 
