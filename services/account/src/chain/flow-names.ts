@@ -24,7 +24,10 @@ function pictureFrom(text: unknown): string {
  * picture count.
  * Undefined where there are none.
  */
-export function createFlowNames({ nameServices = [] }: Network, access: AccessApi): ProfileLookup | undefined {
+export function createFlowNames(
+  { nameServices = [] }: Pick<Network, "nameServices">,
+  access: Pick<AccessApi, "executeScript">,
+): ProfileLookup | undefined {
   if (nameServices.length === 0) return undefined;
   const scripts = nameServices.map(({ kind, contract }) => nameScript(kind, contract));
   return async (address, signal) => {

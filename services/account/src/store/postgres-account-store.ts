@@ -34,7 +34,6 @@ const toAccountDeployment = (row: Row, chainName: string): AccountDeployment => 
     row.state === null
       ? undefined
       : {
-          accountId: row.id,
           chainName,
           userKey: { algorithm: row.user_key_algorithm, publicKey: row.user_key },
           state: row.state,

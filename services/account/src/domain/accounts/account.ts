@@ -27,7 +27,6 @@ export interface Account {
 export type DeploymentState = "queued" | "assigned" | "deployed" | "failed" | "cancelled";
 
 export interface Deployment {
-  readonly accountId: string;
   readonly chainName: string;
   readonly userKey: PublicKey;
   readonly state: DeploymentState;
