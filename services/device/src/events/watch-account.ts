@@ -74,25 +74,25 @@ function parseId(id: string): number {
  * Errors: InvalidRequest (id), RateLimited, Unavailable (no NATS, slow reader, server stops).
  */
 export function watchAccount({ feeds, watchers, clock }: WatchAccountOptions) {
-  const turns = createTurns(MAX_CONCURRENT_READS);
+  const inTurn = createTurns(MAX_CONCURRENT_READS);
   const limit = limitPerMinute(clock);
 
   /** Yields the stored events after `after`. Newer ones are in the watcher's queue already. */
   async function* past(feed: Feed, watch: WatchAccount, after: number, first: number): AsyncGenerator<WatchedEvent> {
     const since = new Date(clock.now().getTime() - HOUR_MS);
     const subject = `cs.v1.*.${watch.accountId}.*`;
-    let stored = await turns.run(() => feed.next(subject, after + 1));
+    let stored = await inTurn(() => feed.next(subject, after + 1));
     const tooOld = stored !== undefined && stored.storedAt < since;
     if (tooOld || after + 1 < first) {
       yield reset(after);
-      if (tooOld) stored = await turns.run(() => feed.next(subject, since));
+      if (tooOld) stored = await inTurn(() => feed.next(subject, since));
     }
     for (let count = 0; stored !== undefined; count += 1) {
       const { sequence } = stored;
       if (count === MAX_REPLAYED_EVENTS) return yield reset(sequence - 1);
       const event = toAccountEvent(sequence, stored.subject, stored.event);
       if (event !== undefined && stored.storedAt >= since && !isAnothersReplacement(event, watch)) yield seen(event);
-      stored = await turns.run(() => feed.next(subject, sequence + 1));
+      stored = await inTurn(() => feed.next(subject, sequence + 1));
     }
   }
 
@@ -108,7 +108,7 @@ export function watchAccount({ feeds, watchers, clock }: WatchAccountOptions) {
       if (position === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
       if (after !== undefined) {
         // Another replica's feed may have been ahead of this one's.
-        const { first, last } = await turns.run(() => feed.bounds());
+        const { first, last } = await inTurn(() => feed.bounds());
         if (after > last) yield reset(position);
         else {
           position = Math.max(position, after);

@@ -228,7 +228,7 @@ describe("devices in Postgres", () => {
       remove({
         session: { accountId, deviceKey },
         publicKey: deviceKey.publicKey,
-        access: [{ chainName: "flow-emulator", deviceKeys, recoveryKey: false }],
+        access: [{ deviceKeys, recoveryKey: false }],
         requestId: "test",
       }),
     );

@@ -13,7 +13,6 @@ describe("removeDevice", () => {
   let old: Device;
   let young: Device;
   const onChain = (devices: Device[], recoveryKey = false): ChainAccess => ({
-    chainName: "flow-emulator",
     deviceKeys: devices.map(({ publicKey }) => publicKey),
     recoveryKey,
   });

@@ -5,7 +5,6 @@ import type { DeviceStore } from "./device-store.ts";
 
 /** The keys that sign in to the account on one chain, as the key service reports them. */
 export interface ChainAccess {
-  chainName: string;
   /** Identity keys of devices that hold an active key. */
   deviceKeys: readonly PublicKey[];
   /** A reported recovery key is active on chain. */
