@@ -18,8 +18,8 @@ export interface AddedKey {
   readonly signatureAlgorithm: number;
 }
 
-function ufix64(value: unknown, what: string): number {
-  if (!/^\d{1,12}\.\d{8}$/.test(string(value, what))) throw new TypeError(`${what} is no UFix64`);
+function weightOf(value: unknown): number {
+  if (!/^\d{1,12}\.\d{8}$/.test(string(value, "weight"))) throw new TypeError("weight is no UFix64");
   return Number(value);
 }
 
@@ -39,7 +39,7 @@ export function addedKeys(events: readonly ChainEvent[]): AddedKey[] {
           Uint8Array.from(array(key.publicKey, "publicKey"), (byte) => smallNumber(byte, "publicKey")),
         ),
         keyIndex: smallNumber(fields.keyIndex, "keyIndex"),
-        weight: ufix64(fields.weight, "weight"),
+        weight: weightOf(fields.weight),
         hashAlgorithm: smallNumber(object(fields.hashAlgorithm, "hashAlgorithm").rawValue, "hashAlgorithm"),
         signatureAlgorithm: smallNumber(
           object(key.signatureAlgorithm, "signatureAlgorithm").rawValue,

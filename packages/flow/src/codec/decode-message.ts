@@ -72,12 +72,12 @@ function text(item: RlpItem | undefined, what: string): string {
   }
 }
 
-function jsonText(item: RlpItem, what: string): string {
-  const json = text(item, what);
+function argument(item: RlpItem): string {
+  const json = text(item, "an argument");
   try {
     JSON.parse(json);
   } catch {
-    refuse(`${what} is not JSON`);
+    refuse("an argument is not JSON");
   }
   return json;
 }
@@ -90,7 +90,7 @@ function decodePayload(item: RlpItem): TransactionPayload {
   if (new Set(authorizerList).size !== authorizerList.length) refuse("an authorizer is named twice");
   return {
     script: text(script, "the script"),
-    arguments: listOf(args, "arguments").map((entry) => jsonText(entry, "an argument")),
+    arguments: listOf(args, "arguments").map(argument),
     referenceBlockId: fixed(block, 32, "the reference block"),
     gasLimit: integer(gas, "the gas limit"),
     proposalKey: {
