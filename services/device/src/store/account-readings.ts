@@ -2,7 +2,7 @@ import { type AccountTable, accountReadings, type Term } from "@countersign/admi
 import { deleteInBatches, deletionOf, type Postgres, type Queries, sql } from "@countersign/postgres";
 
 /** Tables with rows about accounts, as administrators see them; docs/privacy.md says why each is kept. */
-export const ACCOUNT_TABLES: readonly AccountTable[] = [
+const ACCOUNT_TABLES: readonly AccountTable[] = [
   { name: "device", newest: "created_at", without: ["push_token"] },
   { name: "two_factor", newest: "requested_at", without: ["message"] },
   { name: "two_factor_reopening", newest: "reopened_at" },

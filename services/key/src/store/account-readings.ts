@@ -2,7 +2,7 @@ import { type AccountTable, accountReadings, type Term } from "@countersign/admi
 import { type Queries, sql } from "@countersign/postgres";
 
 /** Tables with rows about accounts, as administrators see them; docs/privacy.md says why each is kept. */
-export const ACCOUNT_TABLES: readonly AccountTable[] = [
+const ACCOUNT_TABLES: readonly AccountTable[] = [
   { name: "registration", newest: "created_at" },
   { name: "left_account", newest: "left_at" },
   { name: "account_lock", newest: "account_id", isNotExported: true },

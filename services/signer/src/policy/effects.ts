@@ -129,7 +129,7 @@ const APPROVER_MS = 90 * 24 * 3_600_000;
  * Rows of revoked keys are never deleted, and anybody can name any number of keys that were never added.
  * Further revocations are signed all the same: a thief's must not keep the owner from theirs.
  */
-export const MAX_REVOKED_KEYS_PER_DAY = 256;
+const MAX_REVOKED_KEYS_PER_DAY = 256;
 const DAY_MS = 24 * 3_600_000;
 
 /**
