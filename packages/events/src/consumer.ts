@@ -115,7 +115,7 @@ function consumeStream(
 ): { close(): Promise<void> } {
   const { nats, durable } = options;
   const handler = asOperation(operationOf, options.handler);
-  const { maxDeliver = 30, ackWaitMs = 30_000 } = DURABLE_SETTINGS.get(durable) ?? {};
+  const { maxDeliver, ackWaitMs } = DURABLE_SETTINGS.get(durable)!;
   const logger = options.logger.child({ component: "consumer", durable });
   const stop = new AbortController();
   let fetch: Fetch | undefined;

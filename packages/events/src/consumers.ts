@@ -103,7 +103,9 @@ export type Durable = { [Service in keyof Tables]: keyof Tables[Service] }[keyof
 const tables: readonly Record<string, DurableSettings>[] = Object.values(DURABLES);
 
 /** All durable consumers with their settings. */
-export const DURABLE_SETTINGS: ReadonlyMap<string, DurableSettings> = new Map(tables.flatMap(Object.entries));
+export const DURABLE_SETTINGS: ReadonlyMap<string, Required<DurableSettings>> = new Map(
+  tables.flatMap(Object.entries).map(([durable, own]) => [durable, { maxDeliver: 30, ackWaitMs: 30_000, ...own }]),
+);
 
 /**
  * Replaces $JS.API for a service, whose account at NATS has no JetStream of its own: its permitted requests

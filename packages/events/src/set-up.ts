@@ -112,7 +112,7 @@ async function ensureConsumers(
   stream: string,
   metadata: ConsumerConfig["metadata"] = {},
 ): Promise<void> {
-  for (const [durable, { filter, maxDeliver = 30, ackWaitMs = 30_000 }] of DURABLE_SETTINGS) {
+  for (const [durable, { filter, maxDeliver, ackWaitMs }] of DURABLE_SETTINGS) {
     const config = {
       durable_name: durable,
       ack_policy: AckPolicy.Explicit,
