@@ -30,23 +30,23 @@ export interface KeyAddition extends AddedBy {
   readonly onlyIfKnown?: boolean;
 }
 
-/** A key that becomes the account's recovery key. */
-export interface RecoveryKeySlot {
-  readonly key: PublicKey;
+interface CountedKey {
   /** Keys that were first signed for after `countedSince`, this one included, also if they are revoked. */
   readonly limit: number;
   readonly countedSince: Date;
 }
 
+/** A key that becomes the account's recovery key. */
+export interface RecoveryKeySlot extends CountedKey {
+  readonly key: PublicKey;
+}
+
 /** A condition: devices have approved fewer other keys. Nothing is written. */
-export interface DeviceApprovedKey {
+export interface DeviceApprovedKey extends CountedKey {
   /** 128 hex digits. */
   readonly publicKey: string;
   /** 128 hex digits; undefined: any device. */
   readonly approver?: string;
-  /** Keys that were first signed for after `countedSince`, this one included, also if they are revoked. */
-  readonly limit: number;
-  readonly countedSince: Date;
 }
 
 /** The revocation of a key. */
@@ -130,7 +130,8 @@ const APPROVER_MS = 90 * 24 * 3_600_000;
  * Further revocations are signed all the same: a thief's must not keep the owner from theirs.
  */
 const MAX_REVOKED_KEYS_PER_DAY = 256;
-const DAY_MS = 24 * 3_600_000;
+
+const aDayBefore = (now: Date): Date => new Date(now.getTime() - 24 * 3_600_000);
 
 /**
  * Returns the end of a freeze, plus the time for which a replica may have signed without having received it,
@@ -143,7 +144,7 @@ const recoveryKeySlot = (key: PublicKey, now: Date): Effect => ({
   kind: "recovery-key",
   key,
   limit: MAX_RECOVERY_KEYS_PER_DAY,
-  countedSince: new Date(now.getTime() - DAY_MS),
+  countedSince: aDayBefore(now),
 });
 
 const revocation = (publicKey: string, isOfUserKey: boolean, now: Date): Effect => ({
@@ -151,7 +152,7 @@ const revocation = (publicKey: string, isOfUserKey: boolean, now: Date): Effect 
   publicKey,
   isOfUserKey,
   limit: MAX_REVOKED_KEYS_PER_DAY,
-  recentSince: new Date(now.getTime() - DAY_MS),
+  recentSince: aDayBefore(now),
 });
 
 /** Returns the conditions under which a template adds a key. */
