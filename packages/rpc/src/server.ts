@@ -78,7 +78,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         const handler = (handlers as Record<string, unknown>)[key];
         const name = rpcName(method);
         const rule = peers.current().rule(name);
-        if (rule === undefined) throw new Error(`${name} is not in the caller table`);
+        if (rule === undefined) throw new Error(`${name} is not in the caller table: add its row of deploy/peers.json`);
         if (rule.token !== "service" && options.tokenVerifier === undefined)
           throw new Error(`${name} needs a token verifier`);
         if (typeof handler !== "function") throw new Error(`${name} has no handler`);

@@ -8,5 +8,6 @@ export const loadPeers = (path: string, read?: ReadFile): Peers => readJsonFile(
 /** Requires a row for each of these RPCs, as a server that starts does. Errors: ConfigError. */
 export function requireRpcs(peers: Peers, rpcs: Iterable<string>): void {
   const missing = [...rpcs].filter((rpc) => peers.rule(rpc) === undefined);
-  if (missing.length > 0) throw new ConfigError(missing.map((rpc) => `${rpc} is not in the caller table`));
+  const problems = missing.map((rpc) => `${rpc} is not in the caller table: add its row of deploy/peers.json`);
+  if (problems.length > 0) throw new ConfigError(problems);
 }

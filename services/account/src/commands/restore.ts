@@ -47,7 +47,8 @@ async function withEvmAddress(chain: ReturnType<typeof createFlowChain>, found: 
     const addresses = new Map(made.map(({ address, evmAddress }) => [address, evmAddress]));
     for (const each of created) {
       const evmAddress = addresses.get(each.address);
-      if (!evmAddress) throw new Error(`the access node does not have the creation ${transactionId}`);
+      if (!evmAddress)
+        throw new Error(`the access node does not have the creation ${transactionId}: ask one that has the history`);
       accounts.push({ ...each, evmAddress });
     }
   }

@@ -95,8 +95,8 @@ export function createTokenKeys(options: TokenKeysOptions) {
     // Another replica may have the new keyring already.
     keyring.refresh();
     const again = unseal(keyring.current(), kid, encryptedPrivate);
-    if (!again) throw new Error("no key of AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE decrypts the token key");
-    return again.plain;
+    if (again) return again.plain;
+    throw new Error("no key of AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE decrypts the token key: add the one it had before");
   }
 
   return {
