@@ -1,5 +1,3 @@
-import type { AccessApi } from "@countersign/flow";
-import type { Network } from "@countersign/settings";
 import { describe, expect, it } from "vitest";
 import { createFlowNames } from "./flow-names.ts";
 
@@ -19,15 +17,14 @@ function lookUp(...answers: unknown[]) {
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  const access = { executeScript } as unknown as AccessApi;
-  return { asked, found: createFlowNames({ nameServices } as Network, access)!("01cf0e2f2f715450", signal) };
+  return { asked, found: createFlowNames({ nameServices }, { executeScript })!("01cf0e2f2f715450", signal) };
 }
 
 const picture = "https://pictures.test/a.png";
 
 describe("the name services of a network", () => {
   it("are none where the configuration has none", () => {
-    expect(createFlowNames({} as Network, {} as AccessApi)).toBeUndefined();
+    expect(createFlowNames({}, { executeScript: async () => undefined })).toBeUndefined();
   });
 
   it("are asked in order, and no more than needed", async () => {
