@@ -1,3 +1,4 @@
+import { isPostgresLost } from "./postgres-lost.ts";
 import { REASONS, type Reason } from "./reasons.ts";
 
 /** One field that is not valid; `pointer` is a JSON pointer (RFC 6901) into the request. */
@@ -45,6 +46,15 @@ export class AppError extends Error {
 /** Returns whether `error` is an AppError, optionally of one of these reasons. */
 export function isAppError(error: unknown, ...reasons: Reason[]): error is AppError {
   return error instanceof AppError && (reasons.length === 0 || reasons.includes(error.reason));
+}
+
+/**
+ * Returns the error that a caller may see: an AppError unchanged, Unavailable for a lost connection to
+ * Postgres, and Internal for everything else. The original error is kept as `cause` for the log.
+ */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  return new AppError(isPostgresLost(error) ? "Unavailable" : "Internal", { cause: error });
 }
 
 export const invalidFields = (fields: readonly FieldError[]): AppError =>

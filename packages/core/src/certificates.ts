@@ -1,5 +1,11 @@
 import { X509Certificate } from "node:crypto";
-import type { TlsMaterial } from "./tls-material.ts";
+
+/** PEM bytes of one mutual TLS identity and of the authority that it trusts. */
+export interface TlsMaterial {
+  ca: Buffer;
+  cert: Buffer;
+  key: Buffer;
+}
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 

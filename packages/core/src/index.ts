@@ -1,7 +1,6 @@
-export type { Administrator } from "./administrator.ts";
-export { AppError, type FieldError, invalidField, invalidFields, isAppError } from "./app-error.ts";
+export { AppError, type FieldError, invalidField, invalidFields, isAppError, toAppError } from "./app-error.ts";
 export { createBatcher } from "./batcher.ts";
-export { certificatesIn, createCaRemoval } from "./certificates.ts";
+export { certificatesIn, createCaRemoval, type TlsMaterial } from "./certificates.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
 export { countUnderWay } from "./count-under-way.ts";
@@ -24,8 +23,6 @@ export { readBody } from "./read-body.ts";
 export { GRPC_CODES, type GrpcCodeName, isReason, REASON_TOPICS, REASONS, type Reason } from "./reasons.ts";
 export { backoffMs, RETRY_ATTEMPTS, sleepUntil } from "./retry.ts";
 export { closeServer, listenAt, splitAddress } from "./split-address.ts";
-export type { TlsMaterial } from "./tls-material.ts";
-export { toAppError } from "./to-app-error.ts";
 export { insufficientScope, type TokenScope } from "./token-scope.ts";
 export { formatTraceParent, parseTraceParent, type TraceParent } from "./trace-parent.ts";
 export {
@@ -42,6 +39,7 @@ export {
 } from "./tracing.ts";
 export {
   type AdminCommand,
+  type Administrator,
   type AdminRecord,
   type AdminRequest,
   REQUEST_GOOD_FOR_MS,

@@ -1,9 +1,8 @@
 import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { AppError } from "./app-error.ts";
+import { AppError, toAppError } from "./app-error.ts";
 import { isPostgresLost } from "./postgres-lost.ts";
-import { toAppError } from "./to-app-error.ts";
 
 const withCode = (code: string, message = "it failed") => Object.assign(new Error(message), { code });
 

@@ -1,5 +1,10 @@
-import type { Administrator } from "./administrator.ts";
 import { AppError } from "./app-error.ts";
+
+/** The person who asks for a command of an administrator, by the certificate, and why. */
+export interface Administrator {
+  readonly person: string;
+  readonly reason: string;
+}
 
 /** A command in the record of administrators' commands, before it is recorded. */
 export interface AdminCommand {
