@@ -1,17 +1,10 @@
-import { type Env, readSecretFile } from "@countersign/runtime";
+import { type Env, loadEnv, readSecretFile } from "@countersign/runtime";
+import { z } from "zod";
 
-/** Reads a variable that must be there. Errors: Error that names it. */
-function required(env: Env, name: string): string {
-  const value = env[name];
-  if (!value) throw new Error(`${name} is missing`);
-  return value;
+const settings = z.object({ SIGNER_KEYSTORE_FILE: z.string(), SIGNER_KEYSTORE_PASSPHRASE_FILE: z.string() });
+
+/** Returns the keystore's file and passphrase, which the environment names as for the service. */
+export function keystorePlace(env: Env) {
+  const { SIGNER_KEYSTORE_FILE: file, SIGNER_KEYSTORE_PASSPHRASE_FILE: passphraseFile } = loadEnv(settings, env);
+  return { file, passphrase: readSecretFile(passphraseFile) };
 }
-
-/**
- * Returns the keystore's file and passphrase, by SIGNER_KEYSTORE_FILE and SIGNER_KEYSTORE_PASSPHRASE_FILE as
- * for the service.
- */
-export const keystorePlace = (env: Env) => ({
-  file: required(env, "SIGNER_KEYSTORE_FILE"),
-  passphrase: readSecretFile(required(env, "SIGNER_KEYSTORE_PASSPHRASE_FILE")),
-});
