@@ -1,8 +1,7 @@
 import { isUuid } from "@countersign/core";
-import { eventRow } from "@countersign/events";
 import { sql } from "@countersign/postgres";
-import { publicKeyToProto } from "@countersign/rpc";
 import { command, EVENTS_ARGUMENTS, RESTORE_ARGUMENTS, runRestore } from "@countersign/runtime";
+import { deviceEventRow } from "../store/device-event.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { toDevice } from "../store/postgres-device-store.ts";
 
@@ -35,9 +34,8 @@ export const restore = command({
       const removed = await prisma.device.findMany({ where: { removedAt: { gte: stated.since } } });
       await prisma.outbox.createMany({
         data: removed.map((row) => {
-          const { id: deviceId, accountId, publicKey, removedAt } = toDevice(row);
-          const deviceRemoved = { deviceId, deviceKey: publicKeyToProto(publicKey) };
-          return eventRow("device", "device-removed", { accountId, occurredAt: removedAt! }, { deviceRemoved });
+          const device = toDevice(row);
+          return deviceEventRow({ type: "device-removed", device, occurredAt: device.removedAt!, requestId: "" });
         }),
       });
       print(`${removed.length} devices were removed since, and are emitted again`);
