@@ -24,7 +24,7 @@ export function exportCertificateExpiry({ registry }: Pick<Metrics, "registry">,
   set(tls.current());
   tls.onChange(set);
   return {
-    /** `expiresAt`: of the certificates of the newest connection; undefined where it has none. */
+    /** Sets when the certificates of the newest connection expire; undefined where it has none. */
     onDatabaseConnection({ server, client }: { server: Date | undefined; client: Date | undefined }): void {
       if (server) expiry.set({ certificate: "database" }, server.getTime() / 1_000);
       if (client) expiry.set({ certificate: "database-client" }, client.getTime() / 1_000);

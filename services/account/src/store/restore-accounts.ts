@@ -1,3 +1,4 @@
+import { NIL_UUID } from "@countersign/core";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { Found } from "@countersign/runtime";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -78,7 +79,7 @@ export async function rewindHeights(
 /** Emits the alerts since a time again, some at once: anybody may cause very many of his own account. */
 export async function emitAlertsAgain(prisma: PrismaClient, since: Date): Promise<number> {
   let emitted = 0;
-  for (let last = "00000000-0000-0000-0000-000000000000"; ; ) {
+  for (let last = NIL_UUID; ; ) {
     const where = { raisedAt: { gte: since }, id: { gt: last } };
     const alerts = await prisma.chainAlert.findMany({ where, orderBy: { id: "asc" }, take: 1_000 });
     if (alerts.length === 0) return emitted;

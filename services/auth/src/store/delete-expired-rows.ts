@@ -50,7 +50,7 @@ export function deleteExpiredRows(postgres: Postgres) {
         "two_factor_sign_in",
         sql`transaction_id IS NULL AND expires_at < ${ago(7 * DAY_MS)} ORDER BY expires_at`,
       ),
-      // A lift counts for a week (domain/freeze-rules.ts).
+      // A lift counts for a week (domain/freeze/freeze-rules.ts).
       deletion("recovery_lift", sql`last_at < ${ago(8 * DAY_MS)} ORDER BY last_at`),
       deletion("rate_limit", sql`expire < ${now.getTime()} ORDER BY expire`),
       deletion("blocked_key", sql`until < ${ago(HOUR_MS)} ORDER BY until`),

@@ -43,7 +43,7 @@ export const erasePerson =
       ),
     ];
     for (let isMore = true; isMore; ) isMore = await deleteInBatches(batches);
-    // Also those that another transaction had locked.
+    // Also rows that another transaction had locked.
     await postgres.transaction(async (tx) => {
       await tx.execute(sql`DELETE FROM device WHERE account_id = ${accountId}::uuid`);
       await tx.execute(sql`DELETE FROM two_factor WHERE account_id = ${accountId}::uuid`);
