@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { KeysPath, TokenKeysSource } from "../clients/token-keys.ts";
 import type { Page } from "./app.ts";
 import { createDocsPages } from "./docs-page.ts";
@@ -65,7 +65,7 @@ export function createJwksPage(path: KeysPath, source: Pick<TokenKeysSource, "re
     path,
     respond: async (_request, response) => {
       const { text, maxAgeSeconds } = await source.read();
-      const etag = createHash("sha256").update(text).digest("base64url");
+      const etag = hash("sha256", text, "base64url");
       response.set({ "Cache-Control": `public, max-age=${maxAgeSeconds}`, ETag: `"${etag}"` });
       response.type("application/json").send(text);
     },

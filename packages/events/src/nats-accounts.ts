@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { internalName } from "@countersign/core";
 import { API_PREFIX, DURABLES } from "./consumers.ts";
 import { type EventStream, eventStreams, partitionMapping } from "./stream.ts";
@@ -9,8 +9,8 @@ const eventsAccount = "EVENTS";
 /** Shortens an account's name as nats-server does: bytes of its SHA-256, each as a digit of base 62. */
 function accountHash(account: string): string {
   const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  const hash = createHash("sha256").update(account).digest().subarray(0, 8);
-  return Array.from(hash, (byte) => digits[byte % digits.length]).join("");
+  const bytes = hash("sha256", account, "buffer").subarray(0, 8);
+  return Array.from(bytes, (byte) => digits[byte % digits.length]).join("");
 }
 
 /** Subjects of the events' account that a service reaches. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { AppError, type Clock } from "@countersign/core";
 import {
   createRemoteJWKSet,
@@ -192,8 +192,8 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
 
   /** Verifies an ID token. Errors: InvalidLoginToken, IdentityProviderUnavailable. */
   async function verifyIdToken(token: string): Promise<VerifiedIdToken> {
-    const hash = createHash("sha256").update(token).digest("base64");
-    const known = remembered.get(hash);
+    const digest = hash("sha256", token, "base64");
+    const known = remembered.get(digest);
     const now = clock.now();
     if (known && now.getTime() < known.until) return known.verified;
     const jwt = await verifyJwt(token, "ID token");
@@ -203,7 +203,7 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
     const profile = profileOf(issuer, client, payload.sub, payload, authTimeOf(payload, now));
     const verified = { client, nonce: text(payload.nonce, 512), profile, hasEmail: payload.email !== undefined };
     // Without the tolerance for clocks: then the token is verified again.
-    remembered.set(hash, { verified, until: 1000 * Math.min(payload.exp!, payload.iat! + MAX_AGE_S) });
+    remembered.set(digest, { verified, until: 1000 * Math.min(payload.exp!, payload.iat! + MAX_AGE_S) });
     return verified;
   }
 

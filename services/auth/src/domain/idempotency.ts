@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** An Idempotency-Key as it is stored. */
 export interface Idempotency {
@@ -9,5 +9,4 @@ export interface Idempotency {
 }
 
 /** Returns the hash of values in their order, in hex. */
-export const hashOf = (parts: readonly unknown[]): string =>
-  createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+export const hashOf = (parts: readonly unknown[]): string => hash("sha256", JSON.stringify(parts));

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Logger } from "@countersign/core";
 import type { Mailer } from "./ports.ts";
 
@@ -6,7 +6,7 @@ import type { Mailer } from "./ports.ts";
 export function createLogMailer(logger: Logger): Mailer {
   return {
     async send({ to, subject }) {
-      logger.info({ event: subject, to: createHash("sha256").update(to).digest("hex").slice(0, 12) }, "mail");
+      logger.info({ event: subject, to: hash("sha256", to).slice(0, 12) }, "mail");
     },
     close: () => undefined,
   };

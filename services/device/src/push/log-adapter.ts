@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Logger } from "@countersign/core";
 import type { PushAdapter } from "./push-adapter.ts";
 
@@ -6,8 +6,7 @@ import type { PushAdapter } from "./push-adapter.ts";
 export function createLogAdapter(logger: Logger): PushAdapter {
   return {
     async send({ pushToken, kind, twoFactorId }) {
-      const device = createHash("sha256").update(pushToken).digest("hex").slice(0, 12);
-      logger.info({ event: kind, twoFactorId, to: device }, "push");
+      logger.info({ event: kind, twoFactorId, to: hash("sha256", pushToken).slice(0, 12) }, "push");
       return "sent";
     },
     close: async () => undefined,

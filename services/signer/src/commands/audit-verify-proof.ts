@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { GetAuditProofResponse } from "@countersign/proto/signer/v1/information.ts";
 import { command, UsageError } from "@countersign/runtime";
@@ -34,6 +34,6 @@ export const auditVerifyProof = command({
 function notThisSignature({ verdict, messageHash }: ProvenRecord, file: string | undefined): string {
   if (verdict !== "signed") return `the record is a refusal: ${verdict}`;
   if (file === undefined) return "";
-  const found = createHash("sha256").update(readFileSync(file)).digest("hex");
+  const found = hash("sha256", readFileSync(file));
   return found === messageHash ? "" : "the record is about another message";
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { AppError } from "@countersign/core";
 import { type HistoryFacts, timeLockOfTemplate } from "../policy/history-rules.ts";
 import type { TimeLock } from "../policy/time-lock.ts";
@@ -19,7 +19,7 @@ function requestHashOf({ message, template, token }: HistoryFacts): string {
   const [first = serverKey] = retiredServerKeys;
   const session = template.name === "revoke-user-key" ? [token.accountKey.publicKey] : [];
   const request = JSON.stringify([message.script, ...message.arguments, ...session]);
-  return createHash("sha256").update(request.replaceAll(serverKey.publicKey, first.publicKey)).digest("hex");
+  return hash("sha256", request.replaceAll(serverKey.publicKey, first.publicKey));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   type DecodedMessage,
   ExtensionDataError,
@@ -22,7 +22,7 @@ function signedBytes(payload: Uint8Array, { signature, extensionData }: Transact
   if (extensionData === undefined) return payload;
   try {
     const { authenticatorData, clientDataJSON } = readPasskeySignature(signature, extensionData);
-    return Buffer.concat([authenticatorData, createHash("sha256").update(clientDataJSON).digest()]);
+    return Buffer.concat([authenticatorData, hash("sha256", clientDataJSON, "buffer")]);
   } catch (error) {
     if (error instanceof ExtensionDataError) return undefined;
     throw error;
