@@ -7,7 +7,7 @@ import type { deployAccount } from "../domain/accounts/deploy-account.ts";
 import type { linkParent } from "../domain/accounts/link-parent.ts";
 import { noProfiles, type Profiles } from "../domain/accounts/profiles.ts";
 import type { AccountStore } from "../domain/ports.ts";
-import { accountToProto, deploymentToProto } from "../to-proto.ts";
+import { accountToProto, deploymentToProto, type TransactionUrl } from "../to-proto.ts";
 import { fromChain, uuidFrom } from "./conversions.ts";
 
 const MAX_WAIT_MS = 20_000;
@@ -21,7 +21,7 @@ export interface AccountsOptions {
   readonly profiles: Profiles;
   /** Counts a request that reads the chain. Errors: RateLimited. */
   readsChain(by: VerifiedToken): void;
-  transactionUrl(chainName: string, id: string): string;
+  readonly transactionUrl: TransactionUrl;
 }
 
 /** Handles account.v1.Accounts. */

@@ -4,13 +4,13 @@ import { type Handlers, requireToken } from "@countersign/rpc";
 import { type ListRotationsOptions, listServerKeyRotations } from "../domain/server-keys/list-server-key-rotations.ts";
 import { type RotateServerKeyOptions, rotateServerKey } from "../domain/server-keys/rotate-server-key.ts";
 import { waitForRotation } from "../domain/server-keys/wait-for-rotation.ts";
-import { transactionToProto } from "../to-proto.ts";
+import { type TransactionUrl, transactionToProto } from "../to-proto.ts";
 import { fromChain, signatureFrom } from "./conversions.ts";
 
 export interface ServerKeysOptions extends ListRotationsOptions, RotateServerKeyOptions {
   /** Counts a request that reads the chain. Errors: RateLimited. */
   readsChain(by: VerifiedToken): void;
-  transactionUrl(chainName: string, id: string): string;
+  readonly transactionUrl: TransactionUrl;
 }
 
 /** Handles account.v1.ServerKeys: for the token's own account, with the token's own key. */

@@ -2,6 +2,7 @@ import { accountsAfter, createActionLog } from "@countersign/admin-actions";
 import { asPort } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { Chain } from "../domain/creations/chain.ts";
+import type { TransactionUrl } from "../to-proto.ts";
 import { accountsReadings, erasePerson } from "./account-readings.ts";
 import { postgresChainReadings } from "./chain-readings.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
@@ -20,7 +21,7 @@ const HOUSEKEEPING_MS = 60_000;
 export async function openStores(
   runtime: ServiceRuntime,
   chains: ReadonlyMap<string, Chain>,
-  transactionUrl: (chainName: string, id: string) => string,
+  transactionUrl: TransactionUrl,
 ) {
   const { prisma, postgres } = await runtime.database(PrismaClient);
   const ensureKeys = async () => {

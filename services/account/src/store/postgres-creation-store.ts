@@ -8,12 +8,12 @@ import type { AccountAddress } from "../domain/accounts/account.ts";
 import { NO_PROFILE } from "../domain/accounts/profiles.ts";
 import type { CreatedAccount, Creation, CreationState } from "../domain/creations/creation.ts";
 import type { CreationStore, Lease } from "../domain/ports.ts";
-import { addressToProto, transactionToProto } from "../to-proto.ts";
+import { addressToProto, type TransactionUrl, transactionToProto } from "../to-proto.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { transactionFromJson, transactionToJson } from "./transaction-json.ts";
 
 export interface CreationStoreOptions {
-  transactionUrl(chainName: string, id: string): string;
+  readonly transactionUrl: TransactionUrl;
   /** The first of the creator's keys that proposes: those before were rotated out. Default 0. */
   firstKeyId?(chainName: string): number | undefined;
 }
