@@ -42,10 +42,10 @@ export function settle(
     if (took.fees > reservation.fees || took.computation > reservation.computation) underestimated += 1;
     const computation = Math.min(Math.max(took.computation, floor.computation), reservation.computation);
     const fees = Math.min(Math.max(took.fees, floor.fees), reservation.fees);
-    const open = reservation.windowIds.filter(isOpenFees);
+    const openFees = reservation.windowIds.filter(isOpenFees);
     const others = reservation.windowIds.filter((id) => !isOpenFees(id));
     addReturned(returned, others, reservation.computation - computation, reservation.fees - fees);
-    addReturned(returned, open, reservation.computation, reservation.fees);
+    addReturned(returned, openFees, reservation.computation, reservation.fees);
     return [reservation.proposal];
   });
   return { settled, returned, underestimated };

@@ -32,9 +32,12 @@ const keystoreContent = z.object({
 });
 export type KeystoreContent = z.output<typeof keystoreContent>;
 
+const FORMAT = "countersign-keystore-1";
+const SCRYPT = { N: 131_072, r: 8, p: 1 } as const;
+
 const envelope = z.object({
-  format: z.literal("countersign-keystore-1"),
-  scrypt: z.object({ N: z.literal(131_072), r: z.literal(8), p: z.literal(1), salt: z.string() }),
+  format: z.literal(FORMAT),
+  scrypt: z.object({ N: z.literal(SCRYPT.N), r: z.literal(SCRYPT.r), p: z.literal(SCRYPT.p), salt: z.string() }),
   iv: z.string(),
   tag: z.string(),
   ciphertext: z.string(),
@@ -48,11 +51,9 @@ export class KeystoreError extends Error {
   override readonly name = "KeystoreError";
 }
 
-const SCRYPT = { N: 131_072, r: 8, p: 1 } as const;
 const SCRYPT_OPTIONS = { ...SCRYPT, maxmem: 256 * 1024 * 1024 };
 const deriveKey = (passphrase: string, salt: Buffer) => scryptSync(passphrase, salt, 32, SCRYPT_OPTIONS);
 const deriveKeyAside = promisify<string, Buffer, number, typeof SCRYPT_OPTIONS, Buffer>(scrypt);
-const FORMAT = "countersign-keystore-1";
 
 type Envelope = z.output<typeof envelope>;
 
