@@ -5,7 +5,7 @@ import type { DeliveredEvent } from "@countersign/events";
  * The signer receives a freeze separately and may be behind; after this many deliveries the account was
  * unfrozen since.
  */
-const DELIVERIES_UNTIL_THAWED = 6;
+const DELIVERIES_UNTIL_UNFROZEN = 6;
 
 /**
  * How long a replica of the signer may still sign after a freeze: the age of its state, and the call that it
@@ -41,7 +41,7 @@ export const onAccountFrozen =
         await voidTemplates(accountId);
       }
     } catch (error) {
-      const thawed = isAppError(error, "SigningRefused") && error.metadata.reason === "NotFrozen";
-      if (!thawed || (!wasFrozen && attempt < DELIVERIES_UNTIL_THAWED)) throw error;
+      const isUnfrozen = isAppError(error, "SigningRefused") && error.metadata.reason === "NotFrozen";
+      if (!isUnfrozen || (!wasFrozen && attempt < DELIVERIES_UNTIL_UNFROZEN)) throw error;
     }
   };

@@ -71,7 +71,7 @@ async function forgetRequests(prisma: PrismaClient, accountId: string): Promise<
   const own = sql`account_id = ${accountId}::uuid ORDER BY account_id`;
   const deletion = deletionOf(queriesIn(prisma), "two_factor_sign_in", own);
   while (await deleteInBatches([deletion]));
-  // Also those that another transaction had locked.
+  // Also rows that another transaction had locked.
   await prisma.twoFactorSignIn.deleteMany({ where: { accountId } });
 }
 
