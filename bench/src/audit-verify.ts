@@ -30,6 +30,7 @@ const entry = (i: number): AuditEntry => ({
   verdict: "signed",
   policyVersion: "header-2",
   keyVersion: 1,
+  limitId: "",
 });
 
 const writer = generateKeyPair();

@@ -120,6 +120,7 @@ export async function simulateYear(urls: Urls, accounts: number, starts: number,
       verdict: "signed",
       policyVersion: "year",
       keyVersion: 1,
+      limitId: crypto.randomUUID(),
     });
   }
 

@@ -17,9 +17,6 @@ export interface Decision {
   readonly reservation: Reservation | undefined;
 }
 
-/** Returns the id whose limit of signatures per minute an entry counts towards; "": none. */
-export const limitIdOf = ({ accountId, limitId = accountId }: AuditEntry): string => limitId;
-
 /**
  * Returns the verdicts of a batch, in its order, after the limit of signatures per minute and the budgets. An
  * entry over the limit is RateLimited and uses no budget; of the others, one whose reservation does not fit
@@ -33,10 +30,10 @@ export function applyLimits(
 ): { verdicts: string[]; reservations: Reservation[]; full: ReadonlyMap<string, BudgetWindow> } {
   const soFar = new Map([...added].map(([id, count]) => [id, (counts.get(id) ?? count) - count]));
   const isWithinLimit = ({ entry }: Decision): boolean => {
-    const id = limitIdOf(entry);
-    if (id === "") return true;
-    const count = soFar.get(id)! + 1;
-    soFar.set(id, count);
+    const { limitId } = entry;
+    if (limitId === "") return true;
+    const count = soFar.get(limitId)! + 1;
+    soFar.set(limitId, count);
     return count <= limit;
   };
   const within = new Set(batch.filter(isWithinLimit));

@@ -1,6 +1,6 @@
 import { AppError, type Clock, type Logger, minuteOf, uuidv7 } from "@countersign/core";
 import { type BudgetWindow, mergeReservations, type Reservation, reservationId } from "../budget/budget.ts";
-import { applyLimits, budgetExceeded, type Decision, limitIdOf } from "./apply-limits.ts";
+import { applyLimits, budgetExceeded, type Decision } from "./apply-limits.ts";
 import type { SignedText } from "./audit-key.ts";
 import { type AuditHead, AuditHeadMovedError, type AuditStore, type SignedBatch } from "./audit-store.ts";
 import { batchText } from "./batch.ts";
@@ -97,15 +97,14 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
    * follow from the limits.
    */
   async function write(current: AuditHead, batch: readonly Waiting[], minute: Date): Promise<Written> {
+    const entries = batch.map(({ entry }) => entry);
     const counts = new Map<string, number>();
     // Refusals count as well: they cost as much, and a script that is refused costs the most.
-    for (const { entry } of batch) {
-      const id = limitIdOf(entry);
-      if (id !== "") counts.set(id, (counts.get(id) ?? 0) + 1);
+    for (const { limitId } of entries) {
+      if (limitId !== "") counts.set(limitId, (counts.get(limitId) ?? 0) + 1);
     }
     const counted = { minute, counts, limit: signaturesPerMinute };
     const reservations = mergeReservations(batch.flatMap(({ reservation }) => reservation ?? []));
-    const entries = batch.map(({ entry }) => entry);
     const decided = chainRecords(current, entries);
     const signed = signBatch(current, decided);
     if (await store.commit(current, signed, { counted, reservations })) return { records: decided, full: new Map() };
@@ -130,7 +129,7 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
 
   /** Returns the error of a signature that the rules had allowed and a limit refuses. */
   function refusal({ entry, reservation }: Waiting, verdict: string, minute: Date, { full }: Written): AppError {
-    if (verdict === "RateLimited") return limit.reject(limitIdOf(entry), minute);
+    if (verdict === "RateLimited") return limit.reject(entry.limitId, minute);
     const window = full.get(reservationId(reservation!))!;
     onBudgetExceeded(window);
     return budgetExceeded(window);

@@ -19,11 +19,8 @@ export interface AuditEntry {
   readonly verdict: string;
   readonly policyVersion: string;
   readonly keyVersion: number;
-  /**
-   * Not in the record: the UUID whose limit of signatures per minute it counts towards (see requesterOf).
-   * Default: the account; "": no limit.
-   */
-  readonly limitId?: string;
+  /** Not in the text: the UUID whose limit of signatures per minute it counts towards; "": none. */
+  readonly limitId: string;
 }
 
 /** A decision in its place. */

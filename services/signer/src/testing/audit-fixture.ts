@@ -37,6 +37,7 @@ export const auditEntry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
   verdict: "signed",
   policyVersion: "header-2",
   keyVersion: 1,
+  limitId: change.accountId ?? "01900000-0000-7000-8000-000000000001",
   ...change,
 });
 
