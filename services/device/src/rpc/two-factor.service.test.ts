@@ -61,7 +61,10 @@ describe("requests for approval over gRPC with mutual TLS", () => {
       },
       logger: silentLogger,
       metrics: createMetrics("device", { defaults: false }),
-    }).add(TwoFactorService, twoFactorHandlers({ ...world.ports, limits: { pending: 5, rejections: 3 } }));
+    }).add(
+      TwoFactorService,
+      twoFactorHandlers({ ...world.ports, limits: { pending: 5, rejections: 3 }, locate: () => "" }),
+    );
     const { port } = await server.listen("127.0.0.1:0");
     const clientOf = (caller: string) =>
       createRpcClient(TwoFactorService, {

@@ -39,7 +39,7 @@ type KeysOptions = RegisterKeyOptions & {
   follow(command: FollowChain): Promise<void>;
   repair(command: FollowChain): Promise<void>;
   /** How a recovery key's registration reads the chain, which may take longer than for a list of keys. */
-  registration?: Pick<KeysOptions, "chain" | "follow">;
+  registration: Pick<KeysOptions, "chain" | "follow">;
 };
 
 const registerShape = z.object({

@@ -29,7 +29,7 @@ export interface OpenTwoFactorOptions extends TwoFactorPorts {
    * Returns the place of an IP address, or "" where it is unknown; the new device's own statement is not
    * used.
    */
-  locate?: (ip: string) => string;
+  locate(ip: string): string;
 }
 
 /** How long a rejection counts. */
@@ -111,7 +111,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     const now = clock.now();
     const request: TwoFactor = {
       ...command,
-      signIn: { ...command.signIn, location: options.locate?.(command.signIn.ip) ?? "" },
+      signIn: { ...command.signIn, location: options.locate(command.signIn.ip) },
       srcDeviceId: uuidv7(clock),
       destDeviceId: notified?.id ?? null,
       status: "pending",
