@@ -147,7 +147,7 @@ export function createLogger(options: LoggerOptions): Logger {
     serializers: { err: (value: unknown) => value },
     formatters: {
       level: (label: string) => ({ level: label }),
-      log: (line: Record<string, unknown>) => allowed(line),
+      log: allowed,
     },
     hooks: {
       logMethod(this: PinoLogger, args: Parameters<PinoLogger["info"]>, method: (...all: unknown[]) => void) {

@@ -151,9 +151,7 @@ export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): S
           return decision;
         }
         const saga = await writeSaga(tx, command, decision, accountId);
-        if (idempotency && !facts.earlier) {
-          await insertIdempotencyKey(tx, idempotency, { accountId: saga.accountId, now });
-        }
+        if (idempotency && !facts.earlier) await insertIdempotencyKey(tx, idempotency, { accountId, now });
         return { kind: "drive", saga };
       }),
 
