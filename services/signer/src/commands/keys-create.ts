@@ -1,6 +1,6 @@
 import { command, UsageError } from "@countersign/runtime";
 import { createKeystoreVault, ensureKeystore } from "../vault/index.ts";
-import { keystorePlace } from "./open-keystore.ts";
+import { keystorePlace } from "./keystore-place.ts";
 
 /**
  * `signer keys create`: creates the keystore, or adds a chain's keys and the audit key to it, and prints the

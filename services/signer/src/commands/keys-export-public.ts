@@ -1,6 +1,6 @@
 import { command } from "@countersign/runtime";
 import { createKeystoreVault, keyVersions, openVaults, readKeystore } from "../vault/index.ts";
-import { keystorePlace } from "./open-keystore.ts";
+import { keystorePlace } from "./keystore-place.ts";
 
 /**
  * `signer keys export-public`: prints the public halves of the audit key and of every chain's paymaster and

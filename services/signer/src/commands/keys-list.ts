@@ -1,6 +1,6 @@
 import { command } from "@countersign/runtime";
 import { keyVersions, readKeystore } from "../vault/index.ts";
-import { keystorePlace } from "./open-keystore.ts";
+import { keystorePlace } from "./keystore-place.ts";
 
 /** `signer keys list`: which versions of which keys the keystore file holds. */
 export const keysList = command({

@@ -1,6 +1,6 @@
 import { command, readSecretFile, UsageError } from "@countersign/runtime";
 import { reEncryptKeystore } from "../vault/index.ts";
-import { keystorePlace } from "./open-keystore.ts";
+import { keystorePlace } from "./keystore-place.ts";
 
 /**
  * `signer keys re-encrypt`: writes the same keys under another passphrase, with a new salt. A running signer

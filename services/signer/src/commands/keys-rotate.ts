@@ -1,6 +1,6 @@
 import { command, UsageError } from "@countersign/runtime";
 import { addKeyVersion, addServerRoot, createKeystoreVault, keyVersions } from "../vault/index.ts";
-import { keystorePlace } from "./open-keystore.ts";
+import { keystorePlace } from "./keystore-place.ts";
 
 /**
  * `signer keys rotate`: adds a version; the versions before it go on signing. The networks file chooses the

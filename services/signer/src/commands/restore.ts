@@ -23,7 +23,7 @@ import { boundAt, restartTimeLocks, restoreBinding, restoreKeys } from "../store
 import { auditPublicKeys, createKeystoreVault, openVaults, readKeystore, type Vault } from "../vault/index.ts";
 import { readCheckpoints } from "./audit-verify.ts";
 import { candidatesOf, findAccount, serverVersions } from "./find-accounts.ts";
-import { keystorePlace } from "./open-keystore.ts";
+import { keystorePlace } from "./keystore-place.ts";
 
 const AUDIT = { role: "audit" } as const;
 
