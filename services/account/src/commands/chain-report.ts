@@ -147,7 +147,8 @@ async function readKeyEvents(
       const { transactionId: id, address } = event;
       if (!transactions.has(id)) transactions.set(id, chain.transaction(id, signal));
       const transaction = await transactions.get(id);
-      if (!transaction) throw new Error(`the access node has an event of transaction ${id}, and not the transaction`);
+      if (!transaction)
+        throw new Error(`the access node has events of ${id}, but not the transaction: ask one that has the history`);
       return isOurs(event, transaction, chain, (index) => chain.accountKey(address, index, signal));
     };
     for (const event of events) {

@@ -64,7 +64,7 @@ function requireSameKeys(before: Opened["publicKeys"], after: Opened["publicKeys
 function requireServerKeys(vault: Vault, networks: Networks): void {
   for (const { chainName, serverKeyVersion = 1 } of networks.values()) {
     if (vault.versions("server").includes(serverKeyVersion)) continue;
-    const problem = `the keystore has no server keys of version ${serverKeyVersion}`;
+    const problem = `the keystore has no server keys of version ${serverKeyVersion}: signer keys rotate --role server`;
     throw new ConfigError([`CS_NETWORKS_FILE: ${chainName}: ${problem}`]);
   }
 }
