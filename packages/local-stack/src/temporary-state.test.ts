@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
+import { isRunning } from "./is-running.ts";
 
 /** Starts a child in a temporary state and prints both; then stops it, or fails once the signal has come. */
 const PROGRAM = `
@@ -15,14 +16,6 @@ const PROGRAM = `
     else process.once(process.argv[1], () => { throw new Error("the database is gone"); });
     await child.exited;
   });`;
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 it.each(["stop", "SIGINT", "SIGTERM"] as const)("leaves no child and no file behind: %s", async (end) => {
   const program = spawn(process.execPath, ["--input-type=module-typescript", "-e", PROGRAM, end]);
