@@ -1,7 +1,5 @@
 import { AppError } from "./app-error.ts";
-import type { Clock } from "./clock.ts";
-
-const MINUTE_MS = 60_000;
+import { type Clock, MINUTE_MS } from "./clock.ts";
 
 export const minuteOf = (time: Date): Date => new Date(Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS);
 

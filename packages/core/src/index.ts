@@ -1,7 +1,7 @@
 export { AppError, type FieldError, invalidField, invalidFields, isAppError, toAppError } from "./app-error.ts";
 export { createBatcher } from "./batcher.ts";
 export { certificatesIn, createCaRemoval, type TlsMaterial } from "./certificates.ts";
-export { type Clock, systemClock } from "./clock.ts";
+export { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
 export { countUnderWay } from "./count-under-way.ts";
 export type { DeviceAttributes } from "./device-attributes.ts";

@@ -1,4 +1,5 @@
 import { AppError } from "./app-error.ts";
+import { DAY_MS } from "./clock.ts";
 
 /** The person who asks for a command of an administrator, by the certificate, and why. */
 export interface Administrator {
@@ -37,7 +38,7 @@ export interface AdminRecord {
 }
 
 /** How long a request may be approved. */
-export const REQUEST_GOOD_FOR_MS = 24 * 3_600_000;
+export const REQUEST_GOOD_FOR_MS = DAY_MS;
 
 /**
  * Requires that a person may decide a request. Each person may reject: that gives nobody access. An approval

@@ -1,4 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
+import { HOUR_MS } from "./clock.ts";
 import type { TokenScope } from "./token-scope.ts";
 
 /** The claims of a verified access token; auth signed every member. */
@@ -43,4 +44,4 @@ export const MAX_STATE_AGE_MS = 10_000;
  * Milliseconds for which auth sends a blocked key to all services: longer than any token lives that names the
  * key, and twice as long as anybody may cache an answer about blocked keys.
  */
-export const BLOCK_SENT_MS = 2 * 3_600_000;
+export const BLOCK_SENT_MS = 2 * HOUR_MS;

@@ -12,7 +12,6 @@ import { z } from "zod";
 import { watchAttestation } from "./clients/attestation/attestation-file.ts";
 import { watchKeyring } from "./clients/keyring-file.ts";
 import { watchProviders } from "./clients/providers-file.ts";
-import { DAY_MS } from "./domain/sessions/session.ts";
 
 const limit = z.coerce.number().int().positive();
 const seconds = z.coerce.number().int().nonnegative();
@@ -80,7 +79,7 @@ export function loadConfig(env: Env, files = readOnce) {
       providersPath: settings.AUTH_PROVIDERS_FILE,
       isProduction,
     }),
-    tokenKeyPeriodMs: settings.AUTH_TOKEN_KEY_PERIOD_DAYS * DAY_MS,
+    tokenKeyPeriodMs: settings.AUTH_TOKEN_KEY_PERIOD_DAYS * 24 * 3_600_000,
     unfreezeTimeLocks: {
       deviceMs: settings.AUTH_TIME_LOCK_UNFREEZE_SECONDS * 1000,
       recoveryMs: settings.AUTH_TIME_LOCK_RECOVERY_UNFREEZE_SECONDS * 1000,

@@ -1,6 +1,6 @@
+import { DAY_MS } from "@countersign/core";
 import { deleteInBatches, deletionOf, type Queries, sql } from "@countersign/postgres";
 
-const DAY_MS = 24 * 3_600_000;
 /** A creation that ended is read by nobody; this long, support finds its transaction. */
 const CREATIONS_MS = 30 * DAY_MS;
 /** Device asks for an attempt until it has forgotten the request, which is 30 days after its end. */

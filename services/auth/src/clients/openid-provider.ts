@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { AppError, type Clock } from "@countersign/core";
+import { AppError, type Clock, HOUR_MS } from "@countersign/core";
 import {
   createRemoteJWKSet,
   decodeJwt,
@@ -23,7 +23,7 @@ import { fetchUserInfo } from "./userinfo.ts";
 /** The accepted signature algorithms of tokens: asymmetric ones only. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
 /** An older discovery document is read again. */
-const METADATA_AGE_MS = 3_600_000;
+const METADATA_AGE_MS = HOUR_MS;
 /** ID tokens that a process remembers, each for at most ten minutes. */
 const MAX_REMEMBERED = 10_000;
 /** RFC 6750, section 2.1. */

@@ -1,8 +1,7 @@
+import { DAY_MS, HOUR_MS } from "@countersign/core";
 import { type DeleteBatch, deleteInBatches, deletionOf, type Postgres, sql, sqlFile } from "@countersign/postgres";
 import { KEPT_TOKEN_KEY_MS } from "../tokens/token-keys.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** An ended session and one that does not exist are the same to every caller; this long, support finds it. */
 const ENDED_SESSION_MS = 7 * DAY_MS;
 

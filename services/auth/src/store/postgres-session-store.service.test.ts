@@ -1,8 +1,8 @@
-import { uuidv4, uuidv7 } from "@countersign/core";
+import { DAY_MS, uuidv4, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";
-import { DAY_MS, rotate, type Session, type SessionStore } from "../domain/sessions/session.ts";
+import { rotate, type Session, type SessionStore } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, postgres, prisma, replacedOf, someSession, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
 import { waitsForAccount } from "../testing/waits-for-account.ts";

@@ -1,13 +1,7 @@
-import { AppError, activeTrace, createBatcher, type TraceParent } from "@countersign/core";
+import { AppError, activeTrace, createBatcher, DAY_MS, type TraceParent } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import { createShardBatcher, type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
-import {
-  DAY_MS,
-  type EndCause,
-  MAX_ENDED_BY_OTHERS,
-  type Session,
-  type SessionStore,
-} from "../domain/sessions/session.ts";
+import { type EndCause, MAX_ENDED_BY_OTHERS, type Session, type SessionStore } from "../domain/sessions/session.ts";
 import { ENDED_MS, lockAccess, sessionBeginner } from "./begin-sessions.ts";
 import { publishSessionEnded } from "./events.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { type Clock, uuidv4, type Watched } from "@countersign/core";
+import { type Clock, DAY_MS, uuidv4, type Watched } from "@countersign/core";
 import type { Keyring } from "../config.ts";
-import { ACCESS_TOKEN_MS, DAY_MS } from "../domain/sessions/session.ts";
+import { ACCESS_TOKEN_MS } from "../domain/sessions/session.ts";
 import { seal, unseal } from "./keyring.ts";
 
 /** A token key as the database has it. */

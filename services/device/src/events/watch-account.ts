@@ -1,4 +1,4 @@
-import { AppError, type Clock, invalidField, limitPerMinute } from "@countersign/core";
+import { AppError, type Clock, HOUR_MS, invalidField, limitPerMinute } from "@countersign/core";
 import type { EventFeed } from "@countersign/events";
 import { type AccountEvent, accountEventJson, toAccountEvent } from "./account-event.ts";
 import { createTurns } from "./turns.ts";
@@ -29,7 +29,6 @@ export interface WatchAccountOptions {
   clock: Clock;
 }
 
-const HOUR_MS = 3_600_000;
 /** Concurrent reads of past events: after a restart every client resumes. */
 const MAX_CONCURRENT_READS = 32;
 /** Of one session and process, since each reads NATS: its tabs resume together, and again after a break. */

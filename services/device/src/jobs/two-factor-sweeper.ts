@@ -1,4 +1,4 @@
-import { type Clock, type Logger, uuidv4 } from "@countersign/core";
+import { type Clock, DAY_MS, HOUR_MS, type Logger, uuidv4 } from "@countersign/core";
 import { expireIfDue } from "../domain/two-factor/find-two-factor.ts";
 import type { KeyAdditions, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { reconcileTwoFactor } from "../domain/two-factor/reconcile-two-factor.ts";
@@ -14,8 +14,8 @@ const BATCH = 50;
 /** How long a replica has a request to itself. Several may ask a slow chain: each step is taken once. */
 const LEASE_MS = 4_000;
 /** How long a request, with its e-mail and IP address, is kept after its end. */
-const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
-const FORGET_EVERY_MS = 60 * 60 * 1000;
+const RETENTION_MS = 30 * DAY_MS;
+const FORGET_EVERY_MS = HOUR_MS;
 
 /**
  * Expires overdue requests and reconciles approvals, once. Any number of replicas may sweep concurrently;

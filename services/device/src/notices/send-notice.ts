@@ -1,4 +1,4 @@
-import { type Clock, type Logger, NIL_UUID } from "@countersign/core";
+import { type Clock, DAY_MS, HOUR_MS, type Logger, NIL_UUID } from "@countersign/core";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { Deliveries, pushDevices } from "../push/push-devices.ts";
 import { accountLanguage, type Language } from "./language.ts";
@@ -28,9 +28,6 @@ export interface Notice {
   kind: NoticeKind;
   occurredAt: Date;
 }
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /**
  * Delivers a notice to an account's devices and its e-mail address, to each once per event. Rejects where one

@@ -1,4 +1,4 @@
-import { asOutsidePort, type Clock, type Logger, type Watched } from "@countersign/core";
+import { asOutsidePort, type Clock, DAY_MS, HOUR_MS, type Logger, MINUTE_MS, type Watched } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
@@ -25,10 +25,8 @@ interface NotificationsOptions {
 
 /** Concurrent events: every sign-in is one, and pushes and mails wait for external servers. */
 const MAX_CONCURRENT_EVENTS = 100;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** Longer than an event can be delivered again: the stream keeps events for a week. */
-const DELIVERY_RETENTION_MS = 8 * 24 * HOUR_MS;
+const DELIVERY_RETENTION_MS = 8 * DAY_MS;
 /** Milliseconds for which pushes and mails may be under way with credentials that were replaced. */
 const REPLACED_MS = 60_000;
 

@@ -1,11 +1,12 @@
+import { DAY_MS } from "@countersign/core";
 import { deleteInBatches, deletionOf, type Postgres, sql } from "@countersign/postgres";
 import type { WebhookType } from "../webhooks/message.ts";
 import type { EndpointState, LeasedQueue, StoredDelivery, WebhookStore } from "../webhooks/ports.ts";
 
 /** How long a message is tried. */
-const GIVE_UP_MS = 72 * 3_600_000;
+const GIVE_UP_MS = 3 * DAY_MS;
 /** How long a message is kept, from its event or its replay: long enough to send it again after its end. */
-const KEPT_MS = 10 * 24 * 3_600_000;
+const KEPT_MS = 10 * DAY_MS;
 /** Of an account at one endpoint; later ones are given up at once, and can be replayed. */
 const MAX_WAITING = 1_000;
 /** Always waits: the erasure deletes the others, and a backend must not miss it. */

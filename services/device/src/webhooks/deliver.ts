@@ -1,4 +1,4 @@
-import { type Clock, type Logger, sleepUntil } from "@countersign/core";
+import { type Clock, HOUR_MS, type Logger, sleepUntil } from "@countersign/core";
 import type { WebhookEndpoint } from "./config.ts";
 import type { LeasedQueue, WebhookStore } from "./ports.ts";
 import type { SendWebhook } from "./send.ts";
@@ -8,7 +8,7 @@ export const LEASE_MS = 60_000;
 /** A lease is given back after this time, so that every message has most of a lease for its attempt. */
 const WORK_MS = 20_000;
 const FIRST_PAUSE_MS = 5_000;
-const MAX_PAUSE_MS = 6 * 3_600_000;
+const MAX_PAUSE_MS = 6 * HOUR_MS;
 const MAX_RETRY_AFTER_S = 3_600;
 /** Requests of this process to one endpoint at once: a slow one holds up no other. */
 const MAX_REQUESTS = 10;

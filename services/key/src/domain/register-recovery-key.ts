@@ -1,11 +1,11 @@
-import { AppError, type Clock, unknownChain } from "@countersign/core";
+import { AppError, type Clock, HOUR_MS, unknownChain } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { FollowChain } from "./follow-chain.ts";
 import type { ChainDirectory, KeyStore, NewId } from "./ports.ts";
 import { isActive, OF_USER_KEY, type Registration } from "./registration.ts";
 
 /** How long a reported key may be missing on chain before the report is dropped. */
-export const PENDING_MS = 60 * 60_000;
+export const PENDING_MS = HOUR_MS;
 /**
  * Reports of an account on one chain that may be pending. None takes another one's place: a thief's device
  * could have the chain show a key that nobody has reported, and it would not sign in.

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { HOUR_MS } from "@countersign/core";
 import { z } from "zod";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 import { sha256 } from "./record.ts";
@@ -62,7 +63,7 @@ export const endedBy = ({ closed = [], restore }: Checkpoint): readonly ChainEnd
 ];
 
 /** So long without a record and a chain may be closed. */
-export const CLOSE_CHAIN_AFTER_MS = 3_600_000;
+export const CLOSE_CHAIN_AFTER_MS = HOUR_MS;
 /** A process leaves its chain after so long without a record: long before anybody may close it. */
 export const LEAVE_CHAIN_AFTER_MS = CLOSE_CHAIN_AFTER_MS / 2;
 

@@ -1,6 +1,5 @@
-import { AppError, type Clock, countPerMinute, countUnderWay, minuteOf } from "@countersign/core";
+import { AppError, type Clock, countPerMinute, countUnderWay, MINUTE_MS, minuteOf } from "@countersign/core";
 
-const MINUTE_MS = 60_000;
 /** Requests under way end much sooner than the minute. */
 const RETRY_MS = 1000;
 

@@ -1,4 +1,4 @@
-import { MAX_STATE_AGE_MS } from "@countersign/core";
+import { DAY_MS, MAX_STATE_AGE_MS } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { referenceSeconds } from "./chain.ts";
 import type { RequestFacts } from "./request-facts.ts";
@@ -124,14 +124,14 @@ export const MAX_DEVICE_APPROVED_KEYS_PER_DAY = 64;
  * could fill them, and no recovery key would add one any more. More than the devices that an account has.
  */
 export const MAX_KEYS_PER_APPROVER = 32;
-const APPROVER_MS = 90 * 24 * 3_600_000;
+const APPROVER_MS = 90 * DAY_MS;
 /**
  * Rows of revoked keys are never deleted, and anybody can name any number of keys that were never added.
  * Further revocations are signed all the same: a thief's must not keep the owner from theirs.
  */
 const MAX_REVOKED_KEYS_PER_DAY = 256;
 
-const aDayBefore = (now: Date): Date => new Date(now.getTime() - 24 * 3_600_000);
+const aDayBefore = (now: Date): Date => new Date(now.getTime() - DAY_MS);
 
 /**
  * Returns the end of a freeze, plus the time for which a replica may have signed without having received it,

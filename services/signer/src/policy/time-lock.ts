@@ -1,4 +1,4 @@
-import { AppError, type VerifiedToken } from "@countersign/core";
+import { AppError, DAY_MS, type VerifiedToken } from "@countersign/core";
 import type { Template } from "./template.ts";
 
 /** Time locks of the templates that change who controls an account, in milliseconds. */
@@ -113,7 +113,7 @@ const refusedUntil = ({ startedAt, availableAt, cancelledAt }: TimeLock): Date |
   cancelledAt === null ? undefined : new Date(cancelledAt.getTime() + (availableAt.getTime() - startedAt.getTime()));
 
 /** A request continues the series of the one before when it follows that one's end within this time. */
-const CONTEST_GAP_MS = 7 * 24 * 3_600_000;
+const CONTEST_GAP_MS = 7 * DAY_MS;
 
 /**
  * Returns the requested lock as it replaces the known one: it inherits the beginning of an uninterrupted

@@ -1,5 +1,5 @@
 import { type AccountTable, accountReadings, type Term } from "@countersign/admin-actions";
-import type { Clock } from "@countersign/core";
+import { type Clock, DAY_MS, HOUR_MS } from "@countersign/core";
 import { type Postgres, type Queries, type Statement, sql } from "@countersign/postgres";
 import { readWindowId } from "../budget/budget.ts";
 import { UNITS_PER_FLOW } from "../budget/budget-rules.ts";
@@ -29,9 +29,8 @@ const finderOf = (chains: { keys(): Iterable<string> }) => (term: Term) => {
   return sql`SELECT account_id FROM binding WHERE chain_name = ANY(${[...chains.keys()]}) AND address = ${term.text} LIMIT 20`;
 };
 
-const DAY_MS = 86_400_000;
 /** How far back decisions are looked for: the audit log has no index over accounts, only over times. */
-const WINDOWS_MS = [DAY_MS / 24, DAY_MS, 7 * DAY_MS];
+const WINDOWS_MS = [HOUR_MS, DAY_MS, 7 * DAY_MS];
 
 /** Returns the newest decisions of a kind, as far as they are found in time. */
 async function newestDecisions(postgres: Postgres, clock: Clock, where: (since: Date) => Statement): Promise<object[]> {

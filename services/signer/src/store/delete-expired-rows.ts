@@ -1,8 +1,7 @@
+import { DAY_MS, MINUTE_MS } from "@countersign/core";
 import { deleteInBatches, deletionOf, type Queries, sql } from "@countersign/postgres";
 import { OPEN_FEES_END } from "../budget/budget.ts";
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 3_600_000;
 /** Longer than a minute's limit and an ephemeral token are asked for. */
 const COUNTS_MS = 10 * MINUTE_MS;
 /** Until then, the same signature again reserves nothing. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 
 /** A party of a freeze: a device, named by its identity key, or the account's current recovery key. */
@@ -72,17 +73,17 @@ export type FreezeDecision =
   | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" | "TimeLockContested" };
 
 /** For how long a device removes no older one (the device service's rule). */
-const YOUNG_DEVICE_MS = 24 * 3_600_000;
+const YOUNG_DEVICE_MS = DAY_MS;
 
 /** How long a request can be used once its time lock has ended. */
-const UNFREEZE_GOOD_FOR_MS = 24 * 3_600_000;
+const UNFREEZE_GOOD_FOR_MS = DAY_MS;
 
 /** For how long devices freeze again what the recovery key has lifted. */
-export const CONTEST_MS = 30 * 24 * 3_600_000;
+export const CONTEST_MS = 30 * DAY_MS;
 /** Lifts belong together where one follows the other within this time. */
-const CONTEST_GAP_MS = 7 * 24 * 3_600_000;
+const CONTEST_GAP_MS = 7 * DAY_MS;
 /** After that devices leave the account alone for this time, in which the recovery key enrolls a device. */
-const CONTEST_PAUSE_MS = 2 * 24 * 3_600_000;
+const CONTEST_PAUSE_MS = 2 * DAY_MS;
 
 const isOpen = ({ lapsesAt }: UnfreezeRequest, now: Date): boolean => now < lapsesAt;
 

@@ -1,8 +1,9 @@
+import { DAY_MS } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import { refreshProofMessage, refreshToken } from "./refresh-token.ts";
-import { beginSession, DAY_MS, type EndCause, type Session, type SessionStore } from "./session.ts";
+import { beginSession, type EndCause, type Session, type SessionStore } from "./session.ts";
 
 const device = generateKeyPair();
 const other = generateKeyPair();

@@ -1,6 +1,7 @@
+import { DAY_MS } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import { beginSession, DAY_MS, judgeRefresh, RECOVERY_SESSION_MS, rotate, SESSION_MS } from "./session.ts";
+import { beginSession, judgeRefresh, RECOVERY_SESSION_MS, rotate, SESSION_MS } from "./session.ts";
 
 const now = new Date("2026-11-21T10:00:00Z");
 const after = (ms: number) => new Date(now.getTime() + ms);

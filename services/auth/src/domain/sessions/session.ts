@@ -1,7 +1,7 @@
+import { DAY_MS } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { App } from "../login.ts";
 
-export const DAY_MS = 86_400_000;
 /** Access tokens live 15 minutes, refresh tokens 30 days, a session 180 days. */
 export const ACCESS_TOKEN_MS = 15 * 60_000;
 export const REFRESH_TOKEN_MS = 30 * DAY_MS;

@@ -1,4 +1,4 @@
-import { AppError, type Clock } from "@countersign/core";
+import { AppError, type Clock, DAY_MS } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { Device, Session } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
@@ -21,7 +21,7 @@ interface RemoveDevice {
 }
 
 /** Up to this age a device cannot remove older ones, so that a stolen login does not lock the owner out. */
-export const YOUNG_DEVICE_MS = 24 * 60 * 60 * 1000;
+export const YOUNG_DEVICE_MS = DAY_MS;
 
 /**
  * Removes a device from the session's account and returns it; a repeated call returns the removed device

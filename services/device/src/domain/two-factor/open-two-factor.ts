@@ -1,4 +1,4 @@
-import { AppError, invalidField, uuidv4, uuidv7 } from "@countersign/core";
+import { AppError, DAY_MS, HOUR_MS, invalidField, uuidv4, uuidv7 } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
 import { expireIfDue, findTwoFactor } from "./find-two-factor.ts";
@@ -33,10 +33,10 @@ export interface OpenTwoFactorOptions extends TwoFactorPorts {
 }
 
 /** How long a rejection counts. */
-export const REJECTION_COUNTS_MS = 24 * 60 * 60 * 1000;
+export const REJECTION_COUNTS_MS = DAY_MS;
 
 /** The longest that a request may be pending; auth uses the lifetime of the ephemeral token. */
-const MAX_LIFETIME_MS = 60 * 60 * 1000;
+const MAX_LIFETIME_MS = HOUR_MS;
 
 /** Requires an expiry in the near future. Errors: InvalidRequest. */
 function requireSoon(expiresAt: Date, now: Date): void {

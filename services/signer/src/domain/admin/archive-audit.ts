@@ -1,4 +1,4 @@
-import { type Administrator, type AdminRequest, type Clock, invalidField } from "@countersign/core";
+import { type Administrator, type AdminRequest, type Clock, DAY_MS, invalidField } from "@countersign/core";
 import type { ArchiveStatement } from "../../audit/archive.ts";
 import type { AuditSigner, SignedText } from "../../audit/audit-key.ts";
 
@@ -40,8 +40,6 @@ export interface Removal {
   readonly file: ArchiveFile;
   readonly request?: AdminRequest | undefined;
 }
-
-export const DAY_MS = 86_400_000;
 
 /** Returns the checkpoint with which an archive of all before a time ends. Errors: InvalidRequest. */
 export async function endBefore(options: ArchiveOptions, before: Date): Promise<number> {

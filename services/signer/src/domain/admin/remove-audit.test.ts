@@ -1,10 +1,10 @@
+import { DAY_MS } from "@countersign/core";
 import { FixedClock } from "@countersign/core/testing";
 import { beforeEach, expect, it } from "vitest";
 import { archiveText } from "../../audit/archive.ts";
 import type { SignedText } from "../../audit/audit-key.ts";
 import { NOTHING } from "../../audit/verify-file.ts";
 import { auditKeys, signedText, time } from "../../testing/audit-fixture.ts";
-import { DAY_MS } from "./archive-audit.ts";
 import { type RemovalOptions, removeArchived, requestRemoval } from "./remove-audit.ts";
 
 const by = { person: "ada", reason: "the quarter's archive" };

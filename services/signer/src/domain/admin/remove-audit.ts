@@ -1,8 +1,15 @@
-import { type Administrator, type AdminRecord, AppError, invalidField, requireMayDecide } from "@countersign/core";
+import {
+  type Administrator,
+  type AdminRecord,
+  AppError,
+  DAY_MS,
+  invalidField,
+  requireMayDecide,
+} from "@countersign/core";
 import { type ArchiveStatement, archiveText, readArchive } from "../../audit/archive.ts";
 import { signText } from "../../audit/audit-key.ts";
 import type { AuditReport } from "../../audit/verify-file.ts";
-import { type ArchiveFile, type ArchiveOptions, DAY_MS, type Removal } from "./archive-audit.ts";
+import type { ArchiveFile, ArchiveOptions, Removal } from "./archive-audit.ts";
 
 export interface RemovalOptions extends ArchiveOptions {
   readonly actions: AdminRecord;
