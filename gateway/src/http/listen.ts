@@ -57,6 +57,7 @@ export async function listenHttp(
   let closing = false;
   let closed = false;
   const exchanges = new WeakMap<Duplex, Set<Exchange>>();
+  const running = new Set<ServerResponse>();
   // The application rejects a missing Host with a problem document.
   const options = { ...SLOW_CLIENT_LIMITS, ...classes, requireHostHeader: false };
   const server: Server = createServer(options, (request, response) => {
@@ -65,10 +66,11 @@ export async function listenHttp(
     exchanges.set(request.socket, ofSocket.add(exchange));
     const forget = () => void (isRunning(exchange) || ofSocket.delete(exchange));
     request.once("close", forget);
-    // The client must open its next connection to another server.
-    if (closing) response.setHeader("Connection", "close");
+    running.add(response);
+    if (closing) askForAnotherConnection(response);
     // A request that was still running when the server closed its idle connections leaves another one behind.
     response.once("close", () => {
+      running.delete(response);
       forget();
       if (closed) setImmediate(() => server.closeIdleConnections());
     });
@@ -93,6 +95,7 @@ export async function listenHttp(
     port: await listenAt(server, address),
     async close(drainMs) {
       closing = true;
+      running.forEach(askForAnotherConnection);
       const force = setTimeout(() => server.closeAllConnections(), drainMs);
       await sleep(drainMs / 10);
       closed = true;
@@ -100,6 +103,11 @@ export async function listenHttp(
       clearTimeout(force);
     },
   };
+}
+
+/** Has the client open its next connection to another server: this one ends after the answer. */
+function askForAnotherConnection(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader("Connection", "close");
 }
 
 /** Returns whether an exchange has not ended: part of the request or of the answer is missing. */
