@@ -104,6 +104,15 @@ describe("a recovery key", () => {
     show(onChainAt(2));
     await report();
     expect(await signsIn()).toBe("recovery");
+    // On a second chain as well, which shows the same key.
+    const second = { chainName: "second", height: 1n, keys: [server, onChainAt(1)] };
+    chains = [...chains, { ...second, keys: [server] }];
+    for (let others = 0; others < MAX_PENDING; others++) await report(somePublicKey(), { chainName: "second" });
+    chains = [chains[0]!, second];
+    await report(recovery, { chainName: "second" });
+    expect(await findSignInKey({ store })({ accountId, chainName: "second", publicKey: recovery })).toMatchObject({
+      origin: "recovery",
+    });
   });
 
   it("is one with its algorithm, at one index", async () => {

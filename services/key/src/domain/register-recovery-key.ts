@@ -45,10 +45,10 @@ export function registerRecoveryKey({ store, chain, follow, clock, newId }: Regi
     const { accountId, publicKey, requestId, cloudAccountName } = command;
     if (publicKey.algorithm === "EdDSA") throw new AppError("UnsupportedKey");
     const chains = await chain.list(accountId);
-    const shows = chains.find(({ keys }) =>
+    const showing = chains.filter(({ keys }) =>
       keys.some((key) => key.role === "recovery" && !key.revoked && samePublicKey(key.publicKey, publicKey)),
     );
-    const chainName = command.chainName || (shows ?? chains[0])?.chainName;
+    const chainName = command.chainName || (showing[0] ?? chains[0])?.chainName;
     if (chainName === undefined) throw new AppError("AccountNotReady");
     if (!chains.some((each) => each.chainName === chainName)) {
       throw unknownChain(
@@ -78,7 +78,7 @@ export function registerRecoveryKey({ store, chain, follow, clock, newId }: Regi
         return;
       }
       if (same) await keys.remove(same.id);
-      else if (shows?.chainName !== chainName) requireFewPending(all, now);
+      else if (!showing.some((each) => each.chainName === chainName)) requireFewPending(all, now);
       await keys.insert({
         ...OF_USER_KEY,
         ...registered,
