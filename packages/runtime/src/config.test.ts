@@ -133,6 +133,15 @@ test("a changed connection string may have another user and password, and no oth
   await files.close();
 });
 
+test("a connection string may name a socket instead of a host, also with a user", async () => {
+  const url = "postgresql://key:secret@/key?host=/var/run/postgresql";
+  const files = watchFiles({ logger: memoryLogger().logger, metrics: createMetrics("test", { defaults: false }) });
+  const path = file("database-url", url);
+  for (const env of [{ KEY_DATABASE_URL: url }, { KEY_DATABASE_URL_FILE: path }])
+    expect(watchDatabaseUrl("KEY_DATABASE_URL", env, files).current()).toBe(url);
+  await files.close();
+});
+
 test.each(["localhost/key", "postgresql://key:hunter2#@host/key"])(
   "a connection string that is no URL is named at the start, not searched in DNS: %s",
   async (KEY_DATABASE_URL) => {

@@ -129,15 +129,18 @@ export function watchDatabaseUrl(name: string, env: Env, files: Pick<Files, "wat
   });
 }
 
+/** Returns the parts of a connection string, which may have a user and no host where `host=` names a socket. */
+const partsOf = (url: string): URL | null => URL.parse(url.replace("@/", "@socket/"));
+
 /** Returns a connection string. Errors: ConfigError; the driver would take any text for a name of a host. */
 function checkDatabaseUrl(where: string, url: string): string {
-  if (/^postgres(ql)?:/.test(url) && URL.canParse(url)) return url;
+  if (/^postgres(ql)?:/.test(url) && partsOf(url) !== null) return url;
   throw new ConfigError([`${where}: is not a postgresql:// URL`]);
 }
 
 /** Returns a connection string without the user, the password and the paths of certificates. */
 function databaseOf(url: string): string {
-  const { host, pathname, searchParams } = new URL(url);
+  const { host, pathname, searchParams } = partsOf(url)!;
   for (const name of ["user", "password", "sslcert", "sslkey", "sslrootcert"]) searchParams.delete(name);
   searchParams.sort();
   return `${host}${pathname}?${searchParams}`;
