@@ -1,3 +1,4 @@
+import dns from "node:dns";
 import { join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
 import { systemClock, unchanging, uuidv7 } from "@countersign/core";
@@ -8,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger, createServiceRuntime, startService } from "@countersign/runtime";
 import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { EVENTS_STREAM } from "./stream.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
@@ -109,6 +110,14 @@ it.each([
   [() => database.url.replace(/[^/]*$/, "none"), 'DEVICE_DATABASE_URL: database "none" does not exist'],
 ])("a start without a database names the setting: %s", async (url, message) => {
   await expect(startDevice(typeof url === "string" ? url : url())).rejects.toThrow(message);
+});
+
+it("a start without a database says why also where its name has several addresses", async () => {
+  const addresses = [1, 2].map((last) => ({ address: `127.0.0.${last}`, family: 4 }));
+  const find = (_host: string, _options: object, done: (error: null, found: object[]) => void) => done(null, addresses);
+  const lookup = vi.spyOn(dns, "lookup").mockImplementation(find as never);
+  await expect(startDevice("postgresql://x@two.test:1/none")).rejects.toThrow("DEVICE_DATABASE_URL: ECONNREFUSED");
+  lookup.mockRestore();
 });
 
 it("a process stops at once while NATS is away, which it reached or not", { timeout: 30_000 }, async () => {

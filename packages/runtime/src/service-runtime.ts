@@ -160,7 +160,8 @@ export function createServiceRuntime<S extends ServiceSettings>(
       const { postgres, prisma } = database;
       let { seenAt, restoredAt } = await openDatabaseMark(postgres).catch((cause) => {
         if (cause instanceof DatabaseRestoredError) throw cause;
-        throw new Error(`${name.toUpperCase()}_DATABASE_URL: ${cause.message}`, { cause });
+        // Of a host with several addresses the error has no message.
+        throw new Error(`${name.toUpperCase()}_DATABASE_URL: ${cause.message || cause.code}`, { cause });
       });
       issuedFrom = restoredAt;
       let renewedAt = performance.now();
