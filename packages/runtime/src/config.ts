@@ -129,7 +129,7 @@ export function watchDatabaseUrl(name: string, env: Env, files: Pick<Files, "wat
   });
 }
 
-/** Returns the parts of a connection string, which may have a user and no host where `host=` names a socket. */
+/** Returns the parts of a connection string; with a user and no host it names a socket by `host=`. */
 const partsOf = (url: string): URL | null => URL.parse(url.replace("@/", "@socket/"));
 
 /** Returns a connection string. Errors: ConfigError; the driver would take any text for a name of a host. */
