@@ -230,7 +230,9 @@ it("services accept a recovery key's session for the same operations, and for th
   const names = accepted.map((rpc) => rpc.replace(/^.*\/(.)/, (_, first: string) => first.toLowerCase()));
   // Templates are the same for everybody, and need no token at the signer.
   const operations = NARROWER_SCOPES.recover.filter((name) => !["listTemplates", "watchEvents"].includes(name));
-  expect(names.sort()).toEqual([...operations, "watch", "submitKeyAddition", "verifyKeyAddition"].sort());
+  // A request for a new device needs no token.
+  const others = ["watch", "submitKeyAddition", "verifyKeyAddition", "requestTwoFactor"];
+  expect(names.sort()).toEqual([...operations, ...others].sort());
 });
 
 it(`${BAD_TOKENS.length} bad tokens change nothing about a sign-up`, async () => {
@@ -240,6 +242,15 @@ it(`${BAD_TOKENS.length} bad tokens change nothing about a sign-up`, async () =>
     const answer = await send({ method, path, body, token: token() });
     expectProblem(answer, 409, "AccountExists");
     expect(answer.body.detail, name).toMatch(/already: sign in|does not count \(InvalidAccessToken\)/);
+  }
+});
+
+it(`${BAD_TOKENS.length} bad tokens, and expired ones, change nothing about a request for a new device`, async () => {
+  const { method, sample, answers } = hostileRoute("requestTwoFactor");
+  const expired = { scope: "recover", iat: now() - 901, exp: now() - 1 };
+  for (const [name, token] of [...BAD_TOKENS, ["an expired one", () => signed(expired)] as const]) {
+    const answer = await send({ method, ...sample(victim), token: token() });
+    expect(answers, name).toContain(answer.body.error);
   }
 });
 
