@@ -134,7 +134,10 @@ type AnyCall = ServerUnaryCall<unknown, unknown> &
 /** Returns the handler as grpc-js calls it. */
 function wrap(runtime: ServerRuntime, method: AnyMethod, handler: AnyHandler) {
   const name = rpcName(method);
-  const inputOf = (call: AnyCall) => (method.requestStream ? call : call.request);
+  // Node 26 would destroy the call after the caller's last request, and the answers with it.
+  const requestsOf = (call: AnyCall) =>
+    Object.assign(call, { [Symbol.asyncIterator]: () => call.iterator({ destroyOnReturn: false }) });
+  const inputOf = (call: AnyCall) => (method.requestStream ? requestsOf(call) : call.request);
   const answerOnce = async (call: AnyCall, callback: sendUnaryData<unknown>): Promise<void> => {
     const state = new ServerCall(runtime, name, call, { stream: false });
     try {
