@@ -136,15 +136,20 @@ public final class CountersignClient: Sendable {
         followEvents(session, after: lastEventId)
     }
 
-    /// Requests the enrollment of this device, which is new to the account. Then show `matchingCode`.
+    /// Requests the enrollment of this device, which is new to the account. Then show `matchingCode`. With
+    /// `recovery`, a client that is signed in with the account's recovery key, requests of others do not fill
+    /// this one's place.
     public func requestEnrollment(
-        _ login: Login, chainName: String, device: NewDevice, idempotencyKey: String? = nil
+        _ login: Login, chainName: String, device: NewDevice, idempotencyKey: String? = nil,
+        recovery: CountersignClient? = nil
     ) async throws -> TwoFactorRequested {
         let request = try TwoFactorEnrollmentRequest(request: on(login, chainName), userKey: userKey(device))
-        return try await open {
+        let send: @Sendable (Configuration) async throws -> TwoFactorRequested = {
             try await AuthAPI.requestTwoFactor(
                 twoFactorEnrollmentRequest: request, idempotencyKey: idempotencyKey, apiConfiguration: $0)
         }
+        guard let recovery else { return try await open(send) }
+        return try await recovery.call(send)
     }
 
     /// A code to show on this new device until a registered one has decided. Never send it anywhere.

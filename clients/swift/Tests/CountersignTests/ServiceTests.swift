@@ -20,9 +20,10 @@ private let streamSocket = SOCK_STREAM
 private final class FakeService: @unchecked Sendable {
     let url: String
     private let lock = NSLock()
-    private var count = 0
+    private var texts: [String] = []
 
-    var requests: Int { lock.withLock { count } }
+    var received: [String] { lock.withLock { texts } }
+    var requests: Int { received.count }
 
     init(
         status: @escaping @Sendable (_ number: Int) -> String = { _ in "200 OK" },
@@ -52,8 +53,8 @@ private final class FakeService: @unchecked Sendable {
                     if text.hasPrefix("POST ") && text.hasSuffix("}") { break }
                 }
                 let number = lock.withLock {
-                    count += 1
-                    return count
+                    texts.append(text)
+                    return texts.count
                 }
                 guard let (type, body) = answer(number) else { continue }
                 let head = "HTTP/1.1 \(status(number))\r\nContent-Type: \(type)\r\nConnection: close\r\n"
@@ -276,6 +277,27 @@ final class ServiceTests: XCTestCase {
         XCTAssertLessThan(Date().timeIntervalSince(started), 20)
         let kept = try await client.session.credentials
         XCTAssertEqual(kept?.refreshToken, "refresh-2")
+    }
+
+    func testARequestInRecoveryCarriesTheTokenOfTheRecoverySession() async throws {
+        let service = FakeService(status: { _ in "429 Too Many Requests" }) { _ in
+            ("application/problem+json", #"{"error":"RateLimited"}"#)
+        }
+        let phone = try CountersignClient(baseURL: service.url, deviceKey: SoftwareKey())
+        let recovery = try CountersignClient(
+            baseURL: service.url, deviceKey: SoftwareKey(), credentials: MemoryCredentials(first))
+        for client in [nil, recovery] {
+            do {
+                _ = try await phone.requestEnrollment(
+                    Login(token: "id-token"), chainName: "flow-emulator", device: NewDevice(name: "Phone"),
+                    recovery: client)
+                XCTFail("the request was taken")
+            } catch let problem as ProblemError {
+                XCTAssertEqual(problem.error, "RateLimited")
+            }
+        }
+        let tokens = service.received.map { $0.contains("Authorization: Bearer \(first.accessToken)\r\n") }
+        XCTAssertEqual(tokens, [false, true])
     }
 
     func testWorkThatIsCancelledBeforeItsTurnIsNotDone() async throws {

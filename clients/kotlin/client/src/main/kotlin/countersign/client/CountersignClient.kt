@@ -141,14 +141,21 @@ class CountersignClient(
     /** The account's events as they happen, after `lastEventId` if there is one. Resumes by itself. */
     fun events(lastEventId: String = ""): Flow<AccountEvent> = followEvents(session, baseUrl, lastEventId)
 
-    /** Requests the enrollment of this device, which is new to the account. Then show `matchingCode`. */
+    /**
+     * Requests the enrollment of this device, which is new to the account. Then show `matchingCode`. With
+     * `recovery`, a client that is signed in with the account's recovery key, requests of others do not fill
+     * this one's place.
+     */
     suspend fun requestEnrollment(
         login: Login,
         chainName: String,
         device: NewDevice,
         idempotencyKey: String? = null,
-    ): TwoFactorRequested =
-        open.requestTwoFactor(TwoFactorEnrollmentRequest(on(login, chainName), userKey(device)), idempotencyKey)
+        recovery: CountersignClient? = null,
+    ): TwoFactorRequested {
+        val request = TwoFactorEnrollmentRequest(on(login, chainName), userKey(device))
+        return (recovery?.auth ?: open).requestTwoFactor(request, idempotencyKey)
+    }
 
     /** A code to show on this new device until a registered one has decided. Never send it anywhere. */
     fun matchingCode(): String = matchingCode(ownKey, ownKey)

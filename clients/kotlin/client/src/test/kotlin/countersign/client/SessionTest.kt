@@ -5,6 +5,7 @@ import com.sun.net.httpserver.HttpExchange
 import com.sun.net.httpserver.HttpServer
 import countersign.api.models.Credentials
 import countersign.api.models.Network
+import countersign.api.models.NewDevice
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeoutOrNull
@@ -25,6 +26,7 @@ import java.util.concurrent.CopyOnWriteArrayList
 /** Exchanges any refresh token for the next one, and notes it. */
 private class FakeService {
     val refreshed = mutableListOf<String>()
+    val tokensOfRequests = mutableListOf<String?>()
     var onSignOut = {}
     private var connections = 0
     private val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0).apply {
@@ -36,6 +38,10 @@ private class FakeService {
             exchange.responseHeaders.add("Content-Type", "application/json")
             exchange.sendResponseHeaders(200, answer.size.toLong())
             exchange.responseBody.use { it.write(answer) }
+        }
+        createContext("/auth/v1/signin/2fa") { exchange ->
+            tokensOfRequests += exchange.requestHeaders.getFirst("Authorization")
+            exchange.sendResponseHeaders(429, -1)
         }
         createContext("/auth/v1/signout") { exchange ->
             onSignOut()
@@ -97,6 +103,21 @@ class SessionTest {
         service.close()
         assertEquals(listOf("refresh-1", "refresh-2"), service.refreshed)
         assertEquals("refresh-3", store.kept?.refreshToken)
+    }
+
+    @Test
+    fun `a request in recovery carries the token of the recovery session`() = runBlocking {
+        val service = FakeService()
+        val phone = CountersignClient(service.url, MemoryKeyStore().create())
+        val recovery = CountersignClient(service.url, MemoryKeyStore().create(), NotingStore())
+        for (client in listOf(null, recovery)) {
+            val error = runCatching {
+                phone.requestEnrollment(Login("id-token"), "flow-emulator", NewDevice(name = "Phone"), recovery = client)
+            }.exceptionOrNull()
+            assertEquals(429, (error as ProblemException).status)
+        }
+        service.close()
+        assertEquals(listOf(null, "Bearer access-1"), service.tokensOfRequests)
     }
 
     @Test
