@@ -91,6 +91,10 @@ describe("a backend, known by its certificate", () => {
     const paid = signer.signing.signPaymaster({ message, chainName }, { token: tokenOf(ada) });
     expect(await reasonOf(paid)).toBe("CallerNotAllowed");
     expect(await reasonOf(signer.signing.signTransaction({ message, chainName }))).not.toBe("signed");
+    const { transaction, ...asked } = request(2, tokenOf(ada), message);
+    const answers = await stream(signer, [request(1, tokenOf(ada), message), { ...asked, paymaster: transaction }]);
+    expect(answers.get(1)?.signed).toBeDefined();
+    expect(answers.get(2)?.refusal).toMatchObject({ reason: "CallerNotAllowed" });
     await signer.stop();
   });
 

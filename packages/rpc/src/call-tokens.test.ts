@@ -1,3 +1,4 @@
+import type { AppError } from "@countersign/core";
 import { describe, expect, test } from "vitest";
 import { request, world } from "./testing/call-world.ts";
 
@@ -27,6 +28,26 @@ describe("tokens", () => {
     await expect(world.signing.signPaymaster(message, { token: "a.sign" })).rejects.toMatchObject({
       reason: "InsufficientScope",
     });
+  });
+
+  test("a request of a stream that is another RPC's has that RPC's callers and scopes", async () => {
+    const outcomes: string[] = [];
+    world.work = async (call) => {
+      const attempt = (rpc: string, raw: string) => {
+        try {
+          outcomes.push(call.tokenFor(rpc, raw).accountId);
+        } catch (error) {
+          outcomes.push((error as AppError).reason);
+        }
+      };
+      attempt("signer.v1.Signing/SignTransaction", "a.sign");
+      attempt("signer.v1.Signing/SignTransaction", "a.recover");
+      attempt("signer.v1.Signing/SignTransaction", "a.wrong");
+      attempt("signer.v1.Freezing/SignVoid", "a.full");
+      attempt("signer.v1.Signing/SignNothing", "a.full");
+    };
+    for await (const _ of world.events.watch({ lastEventId: "" }, { token: "a.full" })) break;
+    expect(outcomes).toEqual(["a", "InsufficientScope", "InvalidAccessToken", "CallerNotAllowed", "CallerNotAllowed"]);
   });
 
   test("an optional token is verified where it is sent; a service RPC never shows one", async () => {

@@ -30,6 +30,11 @@ export interface CallContext {
   draining?: AbortSignal;
   deadline?: Date;
   logger: Logger;
+  /**
+   * Verifies the token of a stream's request that is another RPC's, by that RPC's row. Errors:
+   * CallerNotAllowed, InsufficientScope, InvalidAccessToken, ….
+   */
+  tokenFor(rpc: string, raw: string): VerifiedToken;
 }
 
 /** Returns a function that names the account that a call is about. */

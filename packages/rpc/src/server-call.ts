@@ -147,14 +147,23 @@ export class ServerCall implements RunningCall {
     }
   }
 
+  /** Returns the row of an RPC that the caller may call. Errors: CallerNotAllowed. */
+  #ruleFor(rpc: string): PeerRule {
+    const rule = this.#runtime.peers.current().rule(rpc);
+    if (this.#caller === undefined || !rule?.callers.has(this.#caller)) throw new AppError("CallerNotAllowed");
+    return rule;
+  }
+
   /** Returns the caller and its row of the caller table. Errors: CallerNotAllowed. */
   #requireCaller(auth: AuthContext): { caller: string; rule: PeerRule } {
-    const peers = this.#runtime.peers.current();
-    const caller = callerOf(auth, peers);
-    this.#caller = caller;
-    const rule = peers.rule(this.#rpc);
-    if (caller === undefined || rule === undefined || !rule.callers.has(caller)) throw new AppError("CallerNotAllowed");
-    return { caller, rule };
+    this.#caller = callerOf(auth, this.#runtime.peers.current());
+    const rule = this.#ruleFor(this.#rpc);
+    return { caller: this.#caller!, rule };
+  }
+
+  /** See CallContext. The stream's caller is checked every second. */
+  tokenFor(rpc: string, raw: string): VerifiedToken {
+    return this.#verify(this.#ruleFor(rpc), raw);
   }
 
   /**
@@ -286,5 +295,9 @@ class Context implements CallContext {
 
   get logger(): Logger {
     return this.#call.logger;
+  }
+
+  tokenFor(rpc: string, raw: string): VerifiedToken {
+    return this.#call.tokenFor(rpc, raw);
   }
 }

@@ -109,7 +109,7 @@ export async function startSigner(
     .add(FreezingService, freezingRpcs(commands))
     .add(InformationService, informationRpcs(commands))
     .add(ServerKeysService, serverKeyRpcs(commands))
-    .add(SigningService, signingRpcs(commands, tokenVerifier, { metrics, logger }))
+    .add(SigningService, signingRpcs(commands, { metrics, logger }))
     .add(TimeLocksService, timeLockRpcs(commands))
     .add(UserMessagesService, userMessageRpcs(commands));
   await runtime.serve(server, tokenState);

@@ -19,6 +19,7 @@ const rpcs = {
   "signer.v1.Signing/SignTransaction": { callers: ["gateway"], token: "ephemeral" as const },
   "signer.v1.Signing/SignPaymaster": { callers: ["gateway"], token: "user" as const, scopes: ["recover" as const] },
   "signer.v1.Signing/SignStream": service,
+  "signer.v1.Freezing/SignVoid": { callers: ["account"], token: "user" as const },
 };
 
 type Work = (call: CallContext) => Promise<void>;

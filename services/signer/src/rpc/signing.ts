@@ -1,12 +1,4 @@
-import {
-  AppError,
-  inSpan,
-  type Logger,
-  parseTraceParent,
-  type TokenVerifier,
-  type TraceParent,
-  toAppError,
-} from "@countersign/core";
+import { AppError, inSpan, type Logger, parseTraceParent, type TraceParent, toAppError } from "@countersign/core";
 import {
   type SignAnswer,
   SigningService,
@@ -39,7 +31,6 @@ interface SigningObservers {
 /** Handles signer.v1.Signing. Each request of a stream is observed as a call of the unary RPC. */
 export const signingRpcs = (
   { signTransaction, signPaymaster }: SigningCommands,
-  verifier: TokenVerifier,
   { metrics, logger }: SigningObservers,
 ): Handlers<SigningService> => ({
   signTransaction: async ({ message, chainName }, call) =>
@@ -50,7 +41,7 @@ export const signingRpcs = (
 
   async *signStream(messages, call) {
     const work = (request: SignRequest) =>
-      answer({ signTransaction, signPaymaster }, verifier, { metrics, logger }, request, call);
+      answer({ signTransaction, signPaymaster }, { metrics, logger }, request, call);
     for await (const { answers } of answerItems(requestsOf(messages), call, work, bytesOf)) yield { answers };
   },
 });
@@ -67,19 +58,19 @@ async function* requestsOf(messages: AsyncIterable<SignStreamRequest>): AsyncGen
 /** Answers one request of a stream; an error becomes a refusal. */
 async function answer(
   { signTransaction, signPaymaster }: SigningCommands,
-  verifier: TokenVerifier,
   { metrics, logger }: SigningObservers,
   { id, accessToken, requestId, traceparent, transaction, paymaster }: SignRequest,
-  { caller }: CallContext,
+  call: CallContext,
 ): Promise<SignAnswer> {
   const started = performance.now();
+  const { caller } = call;
   const rpc = rpcName(transaction ? SigningService.signTransaction : SigningService.signPaymaster);
   let traceId: string | undefined;
   let accountId: string | undefined;
   const sign = async (trace: TraceParent): Promise<SignedMessage> => {
     ({ traceId } = trace);
-    // Each request has its own user's token; the stream has none.
-    const token = verifier.verify(accessToken);
+    // Each request has its own user's token, and its operation's row of the caller table.
+    const token = call.tokenFor(rpc, accessToken);
     ({ accountId } = token);
     if (transaction) return signTransaction({ ...transaction, token, caller });
     if (paymaster) return signPaymaster({ ...paymaster, token, caller });
