@@ -42,7 +42,7 @@ export async function findApproval(
       : [{ key: token.accountKey, isRecoveryKey: token.scope === "recover" }];
   const { key, isRecoveryKey } = await requireSigner(facts, candidates, relyingParties);
   const ofKind = known.filter((each) => each.isRecoveryKey === isRecoveryKey);
-  return { isRecoveryKey, registered: ofKind.find((each) => sameHolder(each.key.publicKey, key.publicKey)) };
+  return { key, isRecoveryKey, registered: ofKind.find((each) => sameHolder(each.key.publicKey, key.publicKey)) };
 }
 
 /**

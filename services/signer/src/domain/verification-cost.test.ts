@@ -17,6 +17,7 @@ import {
   device,
   paymaster,
   recoveryKeys,
+  revokedKeys,
   server,
   TIME_LOCK_POLICY,
   transaction,
@@ -112,6 +113,17 @@ describe("the keys that may approve an ephemeral token's addition", () => {
     }
     expect(await addedKeys.of(account)).toHaveLength(1 + 2 * MAX_KEYS_PER_APPROVER);
     expect(await refusalOf(addKey(key().publicKey, other))).toBe("signed");
+  });
+
+  it("are as few of a device whose revocation was signed and never executed, and sign no texts", async () => {
+    await revokedKeys.record(account, device.publicKey.publicKey);
+    const last = key().publicKey;
+    for (let i = 1; i < MAX_KEYS_PER_APPROVER; i++) await addKey(key().publicKey);
+    await addKey(last);
+    expect(await refusalOf(addKey(key().publicKey))).toBe("TooManyOpenTemplates");
+    expect(await addedKeys.of(account)).toHaveLength(1);
+    clock.advance(HOUR);
+    expect(await refusalOf(addKey(last))).toBe("signed");
   });
 
   it("are few also where each is revoked: their rows stay; and not for good, where nobody knows them", async () => {

@@ -6,9 +6,10 @@ import { addedRecoveryKey, addedUserKey } from "./template.ts";
 
 /** The key of the account that approves what the paymaster is to pay for. */
 export interface Approval {
+  readonly key: PublicKey;
   readonly isRecoveryKey: boolean;
   /** Where the signer has helped it onto the account and not revoked it; loaded where a user key is added. */
-  readonly registered: { readonly key: PublicKey; readonly signedAt?: Date } | undefined;
+  readonly registered: { readonly signedAt?: Date } | undefined;
 }
 
 /** How a key is added. */
@@ -20,14 +21,14 @@ export interface AddedBy {
 }
 
 /** The addition of a user key, as the paymaster signs it. */
-export interface KeyAddition extends AddedBy {
+export interface KeyAddition extends Pick<AddedBy, "renewableSince"> {
   readonly key: PublicKey;
-  /** The device's key that approves, 128 hex digits; undefined for a recovery key and an unknown one. */
+  /** `unknown`: of an approver. A known key counts as added now, any other stays unknown. */
+  readonly source: AddedBy["source"] | "unknown";
+  /** The device's key that approves, 128 hex digits; undefined for a recovery key. */
   readonly approver?: string | undefined;
   /** When the approving key came to the account; undefined where that is not known. */
   readonly approverSince: Date | undefined;
-  /** The signer does not know the approver: a known key counts as added now, any other stays unknown. */
-  readonly onlyIfKnown?: boolean;
 }
 
 interface CountedKey {
@@ -223,14 +224,16 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
 export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now: Date): Effect[] {
   const { isRecoveryKey, registered } = approval;
   const key = addedUserKey(facts.template);
-  const source = registered && isRecoveryKey ? "recovery" : "device";
-  const by: AddedBy = { source, renewableSince: openSince(facts, now) };
-  const byDevice = isRecoveryKey ? undefined : registered?.key.publicKey;
-  const approver = { approver: byDevice, approverSince: registered?.signedAt, onlyIfKnown: !registered };
+  const by: AddedBy = {
+    source: registered && isRecoveryKey ? "recovery" : "device",
+    renewableSince: openSince(facts, now),
+  };
+  const approver = isRecoveryKey ? undefined : approval.key.publicKey;
+  const addition = { ...by, ...(!registered && { source: "unknown" as const }), approver };
   return [
     ...keyEffects(facts, by, now),
-    ...(key && byDevice !== undefined ? deviceApprovedKey(key, byDevice, now) : []),
-    ...(key ? [{ kind: "key-addition", key, ...by, ...approver } as const] : []),
+    ...(key && approver !== undefined ? deviceApprovedKey(key, approver, now) : []),
+    ...(key ? [{ kind: "key-addition", key, ...addition, approverSince: registered?.signedAt } as const] : []),
     ...ephemeralUse(facts, "paymaster"),
   ];
 }

@@ -72,8 +72,8 @@ const keyChange = (change: Template["change"], number: bigint) =>
     account: { serverKeyVersion: 1 },
     chain: {},
   }) as unknown as RequestFacts;
-const registered = { key: key() };
-const approval = { isRecoveryKey: false, registered };
+const registered = {};
+const approval = { key: key(), isRecoveryKey: false, registered };
 
 it("does not let a key be added that another request revoked after this one had loaded its facts", async () => {
   const [one, other] = replicas.map((replica) => prismaEffectStore(replica, bindings)) as [EffectStore, EffectStore];
@@ -153,7 +153,11 @@ it("a recovery key is not revoked as a user key, and adds a revoked key once", a
   expect(await has(account, recovery.publicKey)).toBe(false);
   const change = keyChange({ template: "add-user-key", newKey }, 2n);
   const add = (isRecoveryKey: boolean, by: typeof registered | undefined) =>
-    store.record(account, effectsOfPaymaster(change, { isRecoveryKey, registered: by }, clock.now()), clock.now());
+    store.record(
+      account,
+      effectsOfPaymaster(change, { key: key(), isRecoveryKey, registered: by }, clock.now()),
+      clock.now(),
+    );
   expect(await add(false, registered)).toMatchObject({ kind: "not-revoked" });
   expect(await add(true, undefined)).toMatchObject({ kind: "not-revoked" });
   expect(await add(true, registered)).toBeUndefined();
@@ -235,17 +239,27 @@ it("an approver that is not known renews a known key, and makes none known", asy
   const store = prismaEffectStore(prisma, bindings);
   const [known, unknown] = [key(), key()];
   const now = clock.now();
-  const add = (added: PublicKey, onlyIfKnown: boolean, renewableSince = new Date(0)) => {
-    const approved = { source: "device", renewableSince, approverSince: undefined, onlyIfKnown } as const;
+  const add = (added: PublicKey, source: "device" | "unknown", renewableSince = new Date(0)) => {
+    const approved = { source, renewableSince, approverSince: undefined };
     const effects: Effect[] = [{ kind: "one-role", publicKey: added.publicKey, isUserKey: true }];
     return store.record(account, [...effects, { kind: "key-addition", key: added, ...approved }], clock.now());
   };
-  expect(await add(known, false)).toBeUndefined();
+  expect(await add(known, "device")).toBeUndefined();
   clock.advance(1000);
-  expect(await add(known, true)).toBeUndefined();
-  expect(await add(unknown, true)).toBeUndefined();
-  expect(await prismaAddedKeys(prisma).of(account)).toMatchObject([{ key: known, signedAt: clock.now() }]);
-  expect(await add(known, true, now)).toMatchObject({ kind: "key-addition" });
+  expect(await add(known, "unknown")).toBeUndefined();
+  expect(await add({ ...unknown, algorithm: "ES256K" }, "unknown")).toBeUndefined();
+  const addedKeys = prismaAddedKeys(prisma);
+  expect(await addedKeys.of(account)).toMatchObject([{ key: known, source: "device", signedAt: clock.now() }]);
+  expect(await add(known, "unknown", now)).toMatchObject({ kind: "key-addition" });
+  // Of a key that nobody knows, each approval counts as the first.
+  clock.advance(1000);
+  expect(await add(unknown, "unknown", clock.now())).toBeUndefined();
+  const limited = { limit: 2, countedSince: new Date(0) };
+  const another: Effect = { kind: "device-approved-key", publicKey: key().publicKey, ...limited };
+  expect(await store.record(account, [another], clock.now())).toEqual(another);
+  expect(await add(unknown, "device", clock.now())).toBeUndefined();
+  const row = { key: unknown, source: "device", signedAt: clock.now() };
+  expect(await addedKeys.find(account, unknown.publicKey)).toMatchObject(row);
 });
 
 it("each effect that counts or compares rows waits for the account's lock", async () => {

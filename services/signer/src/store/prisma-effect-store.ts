@@ -71,7 +71,6 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
     case "device-approved-key":
       return (await countOtherDeviceApprovedKeys(tx, account, effect)) < effect.limit;
     case "key-addition":
-      if (effect.onlyIfKnown && !(await rolesOf(tx, account, effect.key.publicKey)).isUserKey) return true;
       if (effect.source === "recovery") await prismaRevokedKeys(tx).forget(account, effect.key.publicKey);
       return prismaAddedKeys(tx).record(account, effect, now);
     case "ephemeral-use":

@@ -27,7 +27,7 @@ async function readAdded(
     SELECT k.public_key AS "publicKey", k.algorithm, k.source, k.first_signed_at AS "firstSignedAt",
       k.signed_at AS "signedAt", r.key_x IS NOT NULL AS revoked
     FROM added_key k LEFT JOIN revoked_key r USING (account_id, chain_name, key_x)
-    WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName}
+    WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName} AND k.source <> 'unknown'
       ${x === undefined ? Prisma.empty : Prisma.sql`AND k.key_x = ${x}`} ORDER BY k.first_signed_at`;
   return rows.map(({ publicKey, algorithm, ...row }) => ({ ...row, key: { publicKey, algorithm } }));
 }
@@ -77,7 +77,7 @@ export async function rolesOf(
 ): Promise<{ isUserKey: boolean; isRecoveryKey: boolean }> {
   const keyX = xOf(publicKey);
   const recovery = await tx.recoveryKey.count({ where: { accountId, chainName, publicKey: { startsWith: keyX } } });
-  const user = await tx.addedKey.count({ where: { accountId, chainName, keyX } });
+  const user = await tx.addedKey.count({ where: { accountId, chainName, keyX, source: { not: "unknown" } } });
   return { isUserKey: user > 0, isRecoveryKey: recovery > 0 };
 }
 
@@ -129,7 +129,7 @@ export const countOtherDeviceApprovedKeys = (
 ): Promise<number> =>
   tx.addedKey.count({
     where: {
-      ...{ accountId, chainName, source: "device", keyX: { not: xOf(publicKey) } },
+      ...{ accountId, chainName, source: { in: ["device", "unknown"] }, keyX: { not: xOf(publicKey) } },
       ...(approver !== undefined && { approverX: xOf(approver) }),
       firstSignedAt: { gt: countedSince },
     },

@@ -2,17 +2,23 @@ import type { PublicKey } from "@countersign/keys";
 import type { AccountOnChain, RevokedKeys } from "../domain/ports.ts";
 import type { DeviceApprovedKey, KeyAddition } from "../policy/effects.ts";
 import { sameHolder } from "../policy/template.ts";
-import type { AddedKey } from "../policy/user-keys.ts";
+import type { AddedKey, KeySource } from "../policy/user-keys.ts";
 
 /** Returns the row of a key, or of its negation. */
-export const findAdded = (keys: readonly AddedKey[], publicKey: string): AddedKey | undefined =>
-  keys.find(({ key }) => sameHolder(key.publicKey, publicKey));
+export const findAdded = <Row extends Pick<AddedKey, "key">>(
+  keys: readonly Row[],
+  publicKey: string,
+): Row | undefined => keys.find(({ key }) => sameHolder(key.publicKey, publicKey));
 
 /** User keys of one account in memory. */
 export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">) {
-  let rows: (AddedKey & Pick<KeyAddition, "approver">)[] = [];
-  const of = (account: AccountOnChain): Promise<AddedKey[]> =>
-    Promise.all(rows.map(async (row) => ({ ...row, revoked: await revokedKeys.has(account, row.key.publicKey) })));
+  let rows: (Omit<AddedKey, "source"> & Pick<KeyAddition, "approver"> & { source: KeySource | "unknown" })[] = [];
+  const of = (account: AccountOnChain): Promise<AddedKey[]> => {
+    const known = rows.flatMap(({ source, ...row }) => (source === "unknown" ? [] : [{ ...row, source }]));
+    return Promise.all(
+      known.map(async (row) => ({ ...row, revoked: await revokedKeys.has(account, row.key.publicKey) })),
+    );
+  };
   return {
     clear: () => {
       rows = [];
@@ -32,18 +38,26 @@ export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">) {
         return true;
       }
       const renews = known.firstSignedAt > renewableSince;
+      const isUnknown = known.source === "unknown";
       const approved = source === "recovery" || (approverSince && known.firstSignedAt >= approverSince);
-      if (!renews && !approved) return false;
-      const isRecovered = known.source === "device" && source === "recovery";
+      if (!renews && !approved && !isUnknown) return false;
+      const isReplaced = isUnknown || (known.source === "device" && source !== "unknown");
+      const isRecovered = isReplaced && source === "recovery";
       const firstSignedAt = renews && !isRecovered ? known.firstSignedAt : now;
-      const changed = { ...known, firstSignedAt, signedAt: now, ...(known.source === "device" && { source }) };
+      const changed = {
+        ...known,
+        firstSignedAt,
+        signedAt: now,
+        ...(isReplaced && { source }),
+        ...(isUnknown && { key }),
+      };
       rows = rows.map((row) => (row === known ? changed : row));
       return true;
     },
     countOthersOfDevices: ({ publicKey, approver, countedSince }: DeviceApprovedKey) =>
       rows.filter(
         ({ key, source, approver: by, firstSignedAt }) =>
-          source === "device" &&
+          (source === "device" || source === "unknown") &&
           firstSignedAt > countedSince &&
           !sameHolder(key.publicKey, publicKey) &&
           (approver === undefined || sameHolder(approver, by ?? "")),

@@ -50,7 +50,6 @@ export function memoryEffects(stores: MemoryStores): EffectStore {
       case "device-approved-key":
         return stores.addedKeys.countOthersOfDevices(effect) < effect.limit;
       case "key-addition":
-        if (effect.onlyIfKnown && !(await isKnownAs(account, effect.key.publicKey, "user"))) return true;
         if (effect.source === "recovery") await stores.revokedKeys.forget(account, effect.key.publicKey);
         return stores.addedKeys.record(account, effect, now);
       case "ephemeral-use":
