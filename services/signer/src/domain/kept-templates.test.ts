@@ -54,14 +54,20 @@ describe("after a freeze", () => {
 
   it("a template signed after it blocks no other session, one signed by a replica that had not received it does", async () => {
     lifted();
-    clock.advance(11 * SECOND);
+    clock.advance(41 * SECOND);
     expect(await signing(9n, "another")).toBe("signed");
     expect(await signing(7n)).toBe("signed");
     clock.advance(LIFE);
     lifted();
-    clock.advance(9 * SECOND);
+    clock.advance(39 * SECOND);
     expect(await signing(12n, "thief")).toBe("signed");
     expect(await signing(10n)).toBe("LaterNumberOpen");
+  });
+
+  it("nothing is signed below it either by a signer whose clock is half a minute ahead of auth's", async () => {
+    // A second after the thief's signature.
+    state.unfrozenAt = new Date(clock.now().getTime() - 19 * SECOND - 30 * SECOND);
+    expect(await signing(3n)).toBe("LaterNumberOpen");
   });
 
   it("transactions that a device proposes are signed as ever", async () => {

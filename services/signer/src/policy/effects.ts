@@ -3,6 +3,7 @@ import type { PublicKey } from "@countersign/keys";
 import { referenceSeconds } from "./chain.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import { addedRecoveryKey, addedUserKey } from "./template.ts";
+import { CLOCK_SKEW_MS } from "./time-lock.ts";
 
 /** The key of the account that approves what the paymaster is to pay for. */
 export interface Approval {
@@ -139,7 +140,7 @@ const aDayBefore = (now: Date): Date => new Date(now.getTime() - DAY_MS);
  * or with a clock that is ahead.
  */
 export const endOfFreeze = (unfrozenAt: Date | undefined): Date | undefined =>
-  unfrozenAt && new Date(unfrozenAt.getTime() + MAX_STATE_AGE_MS);
+  unfrozenAt && new Date(unfrozenAt.getTime() + MAX_STATE_AGE_MS + CLOCK_SKEW_MS);
 
 const recoveryKeySlot = (key: PublicKey, now: Date): Effect => ({
   kind: "recovery-key",

@@ -20,7 +20,7 @@ export interface TimeLockPolicy {
 }
 
 /** Clocks of auth and signer may differ by this much. */
-const CLOCK_SKEW_MS = 30_000;
+export const CLOCK_SKEW_MS = 30_000;
 
 /** Returns LoginTooOld for a login that is older than the policy allows, unknown, or in the future. */
 export function staleLogin(
