@@ -220,7 +220,7 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
 
 /**
  * Returns what the paymaster's signature leaves behind, in the order in which it is written. The paymaster
- * pays for every change of keys (see paymasterPaysWhereRequired), and it alone sees who approved.
+ * pays for every template (see paymasterPaysWhereRequired), and it alone sees who approved.
  */
 export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now: Date): Effect[] {
   const { isRecoveryKey, registered } = approval;

@@ -84,6 +84,10 @@ describe.each(CHANGES)("$template", (change) => {
     expect(await refusal(transaction(asked(message())))).toBe(reason);
   });
 
+  it("is paid by the paymaster, which sees who has signed", async () => {
+    expect(await refusal(transaction(asked(link(change, { payer: account.address }))))).toBe("UnknownPayer");
+  });
+
   it("is outside an ephemeral token's and a recovery session's scope", async () => {
     for (const scope of ["sign", "recover"] as const) {
       state.records = [];

@@ -1,5 +1,6 @@
 import {
   addUserKeyArguments,
+  decodeMessage,
   encodeCadence,
   envelopeMessage,
   keyChangeArguments,
@@ -154,6 +155,14 @@ describe.each(["publish-parent-link", "claim-parent-link", "remove-parent-link"]
     expect(await refusal(transaction(asked(link({ proposalKey }))))).toBe("ProposerNotYours");
     state.records = [];
     expect(await refusal(transaction(asked(link(), ephemeral)))).toBe("OutsideEphemeralScope");
+  });
+
+  it("is refused where the account pays itself: of whom the envelope's other signature will be, nothing is seen", async () => {
+    const own = decodeMessage(link({ payer: account.address }));
+    for (const message of [payloadMessage(own), envelopeMessage(own)]) {
+      state.records = [];
+      expect(await refusal(transaction(asked(message)))).toBe("UnknownPayer");
+    }
   });
 
   it("is refused between an account and itself", async () => {

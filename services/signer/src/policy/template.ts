@@ -46,9 +46,6 @@ export const addedUserKey = (template: Template | undefined): PublicKey | undefi
 export const addedRecoveryKey = ({ change }: Template): PublicKey | undefined =>
   change.template === "add-recovery-key" || change.template === "replace-recovery-key" ? change.newKey : undefined;
 
-/** Returns whether a template adds, revokes or replaces a key of the account. */
-export const changesKeys = ({ change }: Template): boolean => "newKey" in change || "oldKey" in change;
-
 /** Returns whether a template revokes a user key that is not the session's own. */
 export const revokesAnotherKey = ({ change }: Template, accountKey: PublicKey): boolean =>
   change.template === "revoke-user-key" && !sameHolder(change.oldKey, accountKey.publicKey);

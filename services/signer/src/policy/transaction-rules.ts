@@ -4,7 +4,7 @@ import { refusal } from "./refusal.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import type { Rule } from "./rule.ts";
 import { noBlockedKeySigned, signaturesAreFew } from "./signatures.ts";
-import { addedUserKey, changesKeys, type Template } from "./template.ts";
+import { addedUserKey, type Template } from "./template.ts";
 import {
   linkHasTwoAccounts,
   namesNoRotatedServerKey,
@@ -30,9 +30,9 @@ export const tokenScopeAllows: Rule<Pick<RequestFacts, "token" | "template">> = 
 
 /**
  * Rejects a transaction that the account pays for itself where the paymaster must pay: its rules would be
- * skipped. That is everything that is not a full session's, and each change of keys: where the account pays,
- * the signatures follow the signer's. It could not see that one is the recovery key's, and a token alone
- * could have keys remembered as revoked. The service itself pays for rotations.
+ * skipped. That is everything that is not a full session's, and each template: where the account pays, the
+ * signatures follow the signer's. It could not see that one is the recovery key's, or a blocked one that
+ * links a parent for good, and a token alone could have keys remembered as revoked.
  */
 const paymasterPaysWhereRequired: Rule<Pick<RequestFacts, "message" | "token" | "account" | "template">> = ({
   message,
@@ -40,7 +40,7 @@ const paymasterPaysWhereRequired: Rule<Pick<RequestFacts, "message" | "token" | 
   account,
   template,
 }) => {
-  const isRequired = token.scope !== "full" || (template !== undefined && changesKeys(template));
+  const isRequired = token.scope !== "full" || template !== undefined;
   return isRequired && message.payer === account.address
     ? refusal("UnknownPayer", "the payer is not the service's paymaster")
     : undefined;
