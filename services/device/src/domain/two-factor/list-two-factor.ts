@@ -3,7 +3,7 @@ import { expireIfDue } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import { renewMessage } from "./renew-message.ts";
 import type { TwoFactor, TwoFactorStatus } from "./two-factor.ts";
-import { type TwoFactorView, viewTwoFactors } from "./two-factor-view.ts";
+import { type TwoFactorView, viewIn } from "./two-factor-view.ts";
 
 const MAX_LISTED_REQUESTS = 100;
 
@@ -26,6 +26,7 @@ export function listTwoFactor(ports: TwoFactorPorts) {
     const current = await Promise.all(found.map((request) => refresh(request, requestId)));
     // Refreshing may have changed the status of some.
     const matching = current.filter((request) => status === undefined || request.status === status);
-    return viewTwoFactors(ports, accountId, matching, query.session.deviceKey);
+    const live = await ports.devices.listLive(accountId);
+    return matching.map((request) => viewIn(live, request, query.session.deviceKey));
   };
 }

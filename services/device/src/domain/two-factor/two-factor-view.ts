@@ -32,22 +32,11 @@ export function viewIn(live: readonly Device[], request: TwoFactor, viewer: Publ
   };
 }
 
-/** Returns requests of one account as the device with the identity key `viewer` sees them. */
-export async function viewTwoFactors(
-  { devices }: { devices: DeviceStore },
-  accountId: string,
-  requests: TwoFactor[],
-  viewer?: PublicKey,
-): Promise<TwoFactorView[]> {
-  const live = await devices.listLive(accountId);
-  return requests.map((request) => viewIn(live, request, viewer));
-}
-
+/** Returns a request as the device with the identity key `viewer` sees it. */
 export async function viewTwoFactor(
-  ports: { devices: DeviceStore },
+  { devices }: { devices: DeviceStore },
   request: TwoFactor,
   viewer?: PublicKey,
 ): Promise<TwoFactorView> {
-  const [view] = await viewTwoFactors(ports, request.accountId, [request], viewer);
-  return view!;
+  return viewIn(await devices.listLive(request.accountId), request, viewer);
 }
