@@ -18,7 +18,7 @@ import { recordDeviceUse } from "./domain/devices/record-device-use.ts";
 import { retireDevice } from "./domain/devices/retire-device.ts";
 import { limitChainReads } from "./domain/two-factor/limit-chain-reads.ts";
 import { startAccountEvents } from "./events/start.ts";
-import { sweepAndForget } from "./jobs/two-factor-sweeper.ts";
+import { startTwoFactorJobs } from "./jobs/two-factor-sweeper.ts";
 import { openLocator } from "./location/locate.ts";
 import { startNotifications } from "./notices/start.ts";
 import { accountEventsHandlers } from "./rpc/account-events.ts";
@@ -93,7 +93,7 @@ async function start(service: ServiceProcess) {
     (await contacts.listApps({ accountId, sessionId }, { idempotent: true })).appIds;
   const webhooks = startWebhooks(runtime, { ...config.webhooks, store: webhookStore, listApps });
   const sweeping = { ...twoFactor, keyAdditions: keyAdditions(account, SWEEP_TIMEOUT_MS), logger };
-  runtime.every(1_000, "two-factor sweep", sweepAndForget(sweeping));
+  startTwoFactorJobs(runtime.every, sweeping);
 
   const actions = createActionLog(postgres, clock);
   const admin = prismaAdminStore(prisma, requests, clock);

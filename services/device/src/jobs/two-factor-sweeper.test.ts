@@ -1,3 +1,4 @@
+import type { ServiceRuntime } from "@countersign/runtime";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { ATTEMPT_TIMEOUT_MS } from "../domain/two-factor/two-factor-state.ts";
@@ -5,7 +6,7 @@ import { memoryDeviceStore } from "../testing/memory-device-store.ts";
 import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../testing/memory-two-factor-store.ts";
 import { silentLogger } from "../testing/silent-logger.ts";
 import { LIFE_MS, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
-import { sweepAndForget } from "./two-factor-sweeper.ts";
+import { startTwoFactorJobs } from "./two-factor-sweeper.ts";
 
 describe("the sweeper of requests", () => {
   let world: TwoFactorWorld;
@@ -68,7 +69,9 @@ describe("the sweeper of requests", () => {
     const accountId = v7();
     await world.open(world.enrollmentRequest(accountId));
     world.clock.advance(LIFE_MS + 30 * 24 * 60 * 60 * 1000 + 1);
-    await sweepAndForget({ ...world.ports, logger: silentLogger })();
+    const runs: Parameters<ServiceRuntime["every"]>[2][] = [];
+    startTwoFactorJobs((_ms, _job, run) => void runs.push(run), { ...world.ports, logger: silentLogger });
+    for (const run of runs) await run(new AbortController().signal);
     expect(store.rows.size).toBe(0);
     expect(store.events.map(({ status }) => status)).toEqual(["pending", "expired"]);
   });

@@ -1,4 +1,5 @@
 import { type Clock, DAY_MS, HOUR_MS, type Logger, uuidv4 } from "@countersign/core";
+import type { ServiceRuntime } from "@countersign/runtime";
 import { expireIfDue } from "../domain/two-factor/find-two-factor.ts";
 import type { KeyAdditions, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { reconcileTwoFactor } from "../domain/two-factor/reconcile-two-factor.ts";
@@ -10,12 +11,12 @@ interface TwoFactorSweeperOptions {
   logger: Logger;
 }
 
+const SWEEP_MS = 1_000;
 const BATCH = 50;
 /** How long a replica has a request to itself. Several may ask a slow chain: each step is taken once. */
 const LEASE_MS = 4_000;
 /** How long a request, with its e-mail and IP address, is kept after its end. */
 const RETENTION_MS = 30 * DAY_MS;
-const FORGET_EVERY_MS = HOUR_MS;
 
 /**
  * Expires overdue requests and reconciles approvals, once. Any number of replicas may sweep concurrently;
@@ -41,17 +42,9 @@ export function sweepTwoFactor(options: TwoFactorSweeperOptions) {
   };
 }
 
-/** Sweeps, and once an hour forgets requests that ended long ago; to repeat. */
-export function sweepAndForget(options: TwoFactorSweeperOptions) {
+/** Starts the sweeps of this process, and once an hour deletes requests that ended long ago. */
+export function startTwoFactorJobs(every: ServiceRuntime["every"], options: TwoFactorSweeperOptions): void {
   const { requests, clock } = options;
-  const sweep = sweepTwoFactor(options);
-  let forgetAt = 0;
-
-  return async (): Promise<void> => {
-    await sweep();
-    const now = clock.now().getTime();
-    if (now < forgetAt) return;
-    const isMore = await requests.forget(new Date(now - RETENTION_MS));
-    if (!isMore) forgetAt = now + FORGET_EVERY_MS;
-  };
+  every(SWEEP_MS, "two-factor sweep", sweepTwoFactor(options));
+  every(HOUR_MS, "forget requests", () => requests.forget(new Date(clock.now().getTime() - RETENTION_MS)));
 }
