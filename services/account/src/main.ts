@@ -20,7 +20,6 @@ import type { Creation } from "./domain/creations/creation.ts";
 import { voidTemplates } from "./domain/freeze/void-templates.ts";
 import { prepareMessage } from "./domain/messages/prepare-message.ts";
 import { reconcileServerKeyRotation } from "./domain/server-keys/reconcile-server-key-rotation.ts";
-import { unknownTransactions } from "./domain/unknown-transactions.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
 import { startChainJobs } from "./jobs/start-chain-jobs.ts";
@@ -95,7 +94,7 @@ async function start(service: ServiceProcess) {
   const deploy = deployAccount({ store: stored, clock, chainNames, wakeRunner, waitForEnd: waiters.wait });
   const cancel = cancelDeployment({ store: stored, clock });
   const link = linkParent({ store: writingParents(stored, accounts), chains, clock });
-  const unknownTransaction = unknownTransactions(rememberFirstAsked());
+  const firstAskedAt = rememberFirstAsked();
   const adding = { accounts, chains, additions, signer: signer.keyAdditions, passkeys, maxUserKeys, clock, logger };
   const limit = limitPerMinute(clock);
   const readsChain = (by: VerifiedToken) => limit(limitIdOf(by), config.messagesPerMinute);
@@ -106,9 +105,9 @@ async function start(service: ServiceProcess) {
     .add(AccountAdminService, accountAdminHandlers({ ...rotating, ...stores.administration, reconcile }))
     .add(NetworksService, networksHandlers(config.networks))
     .add(MessagesService, messagesHandlers(prepareMessage({ accounts, chains }), readsChain, chains))
-    .add(AccountKeysService, accountKeysHandlers({ accounts, chains, unknownTransaction }))
+    .add(AccountKeysService, accountKeysHandlers({ accounts, chains, firstAskedAt }))
     .add(ServerKeysService, serverKeysHandlers({ ...rotating, reconcile, readsChain, transactionUrl }))
-    .add(KeyAdditionsService, keyAdditionsHandlers({ ...adding, unknownTransaction, transactionUrl }));
+    .add(KeyAdditionsService, keyAdditionsHandlers({ ...adding, firstAskedAt, transactionUrl }));
   await runtime.serve(server, tokenState);
 }
 

@@ -17,7 +17,7 @@ const handlers = keyAdditionsHandlers({
   chains: new Map([
     [chainName, { ...chain, latestBlock: away, blockHeight: away, accountKeys: away, keyAdditionOutcome: away }],
   ]),
-  unknownTransaction: away,
+  firstAskedAt: (_chain, _id, height) => height,
   transactionUrl: () => "",
 });
 const target = { accountId, chainName, userKey: publicKeyToProto(newDevice) };

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { FirstAskedAt } from "../domain/unknown-transactions.ts";
+import type { FirstAskedAt } from "../domain/key-additions/named-transaction.ts";
 
 const MAX_REMEMBERED = 10_000;
 

@@ -1,11 +1,16 @@
 import { AppError, chainNamed } from "@countersign/core";
 import { cadenceAddressOf } from "../accounts/account-on-chain.ts";
 import type { AccountOnChain } from "../ports.ts";
-import type { UnknownTransaction } from "../unknown-transactions.ts";
-import type { AccountsOnChains } from "./key-addition.ts";
+import type { AccountsOnChains, KeyAdditionChain } from "./key-addition.ts";
+
+/**
+ * Returns the height of the chain when the transaction was first asked about. Where it was not, or that was
+ * forgotten, it is `height` from now on.
+ */
+export type FirstAskedAt = (chainName: string, transactionId: string, height: bigint) => bigint;
 
 export interface NamedTransactionOptions extends AccountsOnChains {
-  readonly unknownTransaction: UnknownTransaction;
+  readonly firstAskedAt: FirstAskedAt;
 }
 
 /** A transaction that a client says has changed an account's keys. */
@@ -24,16 +29,32 @@ export const pending = () => new AppError("TransactionPending", { retryAfterSeco
  * UnknownChain.
  */
 export async function sealedTransaction(
-  { accounts, chains, unknownTransaction }: NamedTransactionOptions,
+  { accounts, chains, firstAskedAt }: NamedTransactionOptions,
   { accountId, chainName, transactionId }: NamedTransaction,
   signal: AbortSignal,
 ) {
   const chain = chainNamed(chains, chainName);
   const address = await cadenceAddressOf(accounts, accountId, chainName);
   const { status, ...outcome } = await chain.keyAdditionOutcome(transactionId, signal);
-  if (status === "unknown") throw await unknownTransaction(chain, transactionId, signal);
+  if (status === "unknown") throw await unknownTransaction(chain, transactionId, firstAskedAt, signal);
   if (status === "pending") throw pending();
   if (status === "expired") throw mismatch("the transaction expired before a block took it");
   if (status !== "sealed") throw mismatch("the transaction failed");
   return { chain, address, ...outcome };
+}
+
+/**
+ * Returns the error for a transaction that the chain does not know. A client names a transaction when it has
+ * submitted it, so its reference block is not younger than the first question about it: once the chain has
+ * gone on for longer than a reference block lives, no block can take it any more.
+ */
+async function unknownTransaction(
+  chain: KeyAdditionChain,
+  transactionId: string,
+  firstAskedAt: FirstAskedAt,
+  signal: AbortSignal,
+): Promise<AppError> {
+  const { height } = await chain.latestBlock(signal);
+  const mayCome = height - firstAskedAt(chain.chainName, transactionId, height) <= chain.maxReferenceAge;
+  return mayCome ? pending() : mismatch("The chain does not know this transaction");
 }

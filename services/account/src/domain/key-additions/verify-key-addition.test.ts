@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { rememberFirstAsked } from "../../store/first-asked.ts";
 import { address, key, signal } from "../../testing/chain-account.ts";
 import { newDevice, options, prepare, target, world } from "../../testing/key-additions.ts";
-import { type UnknownTransaction, unknownTransactions } from "../unknown-transactions.ts";
 import type { KeyAdditionEvent } from "./key-addition.ts";
+import type { FirstAskedAt } from "./named-transaction.ts";
 import { verifyKeyAddition } from "./verify-key-addition.ts";
 
 describe("a transaction that a client names", () => {
@@ -15,15 +15,15 @@ describe("a transaction that a client names", () => {
   });
   const fees: KeyAdditionEvent = { type: "A.e5a8b7f23e8b548f.FlowFees.FeesDeducted" };
   let firstMessage: Uint8Array;
-  let unknownTransaction: UnknownTransaction;
+  let firstAskedAt: FirstAskedAt;
   const verify = (id = transactionId, byRecoveryKey = false) => {
     const command = { ...target, transactionId: id, notBefore, firstMessage, byRecoveryKey };
-    return verifyKeyAddition({ ...options, unknownTransaction })(command, signal);
+    return verifyKeyAddition({ ...options, firstAskedAt })(command, signal);
   };
 
   beforeEach(async () => {
     firstMessage = await prepare();
-    unknownTransaction = unknownTransactions(rememberFirstAsked(2));
+    firstAskedAt = rememberFirstAsked(2);
     world.keys = [...world.keys, key(2, newDevice.publicKey)];
     world.outcome = { status: "sealed", height: 1001n, before: notBefore, events: [added(), fees] };
   });

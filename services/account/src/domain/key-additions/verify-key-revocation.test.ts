@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { rememberFirstAsked } from "../../store/first-asked.ts";
 import { accountId, address, chainName, key, signal } from "../../testing/chain-account.ts";
 import { approver, options, world } from "../../testing/key-additions.ts";
-import { unknownTransactions } from "../unknown-transactions.ts";
 import { verifyKeyRevocation } from "./verify-key-revocation.ts";
 
 describe("a revocation that a client reports", () => {
@@ -11,7 +10,7 @@ describe("a revocation that a client reports", () => {
 
   beforeEach(() => {
     const command = { accountId, chainName, publicKey: approver.publicKey, transactionId };
-    const check = verifyKeyRevocation({ ...options, unknownTransaction: unknownTransactions(rememberFirstAsked()) });
+    const check = verifyKeyRevocation({ ...options, firstAskedAt: rememberFirstAsked() });
     verify = () => check(command, signal);
   });
 
