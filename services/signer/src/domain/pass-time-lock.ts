@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { AppError } from "@countersign/core";
-import { type HistoryFacts, timeLockOfTemplate } from "../policy/history-rules.ts";
-import type { TimeLock } from "../policy/time-lock.ts";
+import type { HistoryFacts } from "../policy/history-rules.ts";
+import { type TimeLock, timeLockOf } from "../policy/time-lock.ts";
 import type { TimeLockStore } from "./ports.ts";
 
 export interface TimeLocking {
@@ -29,7 +29,7 @@ function requestHashOf({ message, template, token }: HistoryFacts): string {
  */
 export async function passTimeLock({ timeLocks, newId }: TimeLocking, facts: HistoryFacts): Promise<void> {
   const { account, template, now, timeLockPolicy } = facts;
-  const lockMs = timeLockOfTemplate(facts)?.lockMs ?? 0;
+  const lockMs = timeLockOf(facts)?.lockMs ?? 0;
   if (lockMs === 0) return;
   const availableAt = new Date(now.getTime() + lockMs);
   const requested: TimeLock = {

@@ -5,16 +5,14 @@ import { refusal } from "./refusal.ts";
 import type { TemplateFacts } from "./request-facts.ts";
 import type { Rule } from "./rule.ts";
 import { addedUserKey, sameHolder, type Template } from "./template.ts";
-import { staleLogin, type TimeLockPolicy, timeLockOf } from "./time-lock.ts";
+import { staleLogin, type TimeLockFacts, timeLockOf } from "./time-lock.ts";
 
 /** The signer's memory of earlier signatures for an account, as far as a template depends on it. */
-export interface HistoryFacts {
+export interface HistoryFacts extends TimeLockFacts {
   readonly message: DecodedMessage;
   readonly token: VerifiedToken;
   readonly account: Binding;
   readonly template: TemplateFacts;
-  readonly now: Date;
-  readonly timeLockPolicy: TimeLockPolicy;
   /**
    * Until when a later sequence number, signed for before a freeze, may execute; undefined: there is none.
    */
@@ -23,29 +21,12 @@ export interface HistoryFacts {
   readonly newKeyWasRevoked: boolean;
   /** The template adds a user key that is a recovery key, or the reverse, as the signer knows them. */
   readonly newKeyHasOtherRole: boolean;
-  /**
-   * One of the account's recovery keys has signed the payload, or may have (see `hasSigned`). Loaded where
-   * the template adds a user key.
-   */
-  readonly recoveryKeySigned: boolean;
-  /**
-   * How long the session's key has been on the account; loaded where the template revokes another user key.
-   */
-  readonly accountKeyAgeMs: number | undefined;
 }
 
 interface SessionAndTemplate {
   readonly template: Pick<Template, "change">;
   readonly token: Pick<VerifiedToken, "accountKey">;
 }
-
-/** Returns the time lock before a template is signed; undefined: none. */
-export const timeLockOfTemplate = (facts: HistoryFacts) => {
-  const { template, account, now, timeLockPolicy, recoveryKeySigned, accountKeyAgeMs } = facts;
-  const session = { scope: facts.token.scope, recoveryKeySigned, keyAgeMs: accountKeyAgeMs };
-  const accountAgeMs = account.boundAt && now.getTime() - account.boundAt.getTime();
-  return timeLockOf(template, session, accountAgeMs, timeLockPolicy);
-};
 
 /**
  * Rejects the revocation of the session's own key: another device of the account revokes it. So a revocation
@@ -101,7 +82,7 @@ export const newKeyHasOneRole: Rule<HistoryFacts> = ({ newKeyHasOtherRole }) =>
 
 /** Rejects a change of the recovery key without a fresh login. */
 export const loginIsFresh: Rule<HistoryFacts> = (facts) =>
-  timeLockOfTemplate(facts)?.needsFreshLogin
+  timeLockOf(facts)?.needsFreshLogin
     ? staleLogin(facts.token.authTime, facts.now, facts.timeLockPolicy)
     : undefined;
 

@@ -1,10 +1,9 @@
-import { type KeyChange, payloadMessage } from "@countersign/flow";
+import { type KeyChange, payloadMessage, type TemplateName } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { asked, clock, server, transaction, tx, vault } from "../testing/policy-fixture.ts";
 import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
-import type { Template } from "./template.ts";
-import { type RequestingSession, staleLogin, type TimeLockPolicy, timeLockOf } from "./time-lock.ts";
+import { staleLogin, type TimeLockFacts, type TimeLockPolicy, timeLockOf } from "./time-lock.ts";
 
 const newDevice = generateKeyPair();
 
@@ -101,30 +100,38 @@ describe("the time lock of a change of user keys", () => {
     contestMs: 24 * HOUR,
     goodForMs: 24 * HOUR,
   };
-  const lockOf = (name: string, by: Partial<RequestingSession> = {}) =>
-    timeLockOf({ name } as Template, { scope: "full", recoveryKeySigned: false, ...by }, 8760 * HOUR, policy);
+  const now = new Date("2026-11-20T10:00:00Z");
+  const old = { boundAt: new Date(now.getTime() - 8760 * HOUR) };
+  const lockOf = (name: TemplateName, facts: Partial<TimeLockFacts> = {}) =>
+    timeLockOf({
+      template: { name },
+      token: { scope: "full" },
+      account: old,
+      now,
+      timeLockPolicy: policy,
+      recoveryKeySigned: false,
+      accountKeyAgeMs: undefined,
+      ...facts,
+    });
 
   it("is for a device that a recovery key enrolls, by its session or by its signature", () => {
     const waits = { lockMs: 24 * HOUR, needsFreshLogin: false };
     expect(lockOf("add-user-key")).toBeUndefined();
-    expect(lockOf("add-user-key", { scope: "recover" })).toEqual(waits);
+    expect(lockOf("add-user-key", { token: { scope: "recover" } })).toEqual(waits);
     expect(lockOf("add-user-key", { recoveryKeySigned: true })).toEqual(waits);
   });
 
   it("is what a young device's key lacks to 24 hours, before it revokes another key", () => {
     expect(lockOf("revoke-user-key")).toBeUndefined();
-    expect(lockOf("revoke-user-key", { keyAgeMs: 0 })).toEqual({ lockMs: 24 * HOUR, needsFreshLogin: false });
-    expect(lockOf("revoke-user-key", { keyAgeMs: 24 * HOUR - 1 })).toEqual({ lockMs: 1, needsFreshLogin: false });
-    expect(lockOf("revoke-user-key", { keyAgeMs: 24 * HOUR })).toBeUndefined();
+    expect(lockOf("revoke-user-key", { accountKeyAgeMs: 0 })).toEqual({ lockMs: 24 * HOUR, needsFreshLogin: false });
+    expect(lockOf("revoke-user-key", { accountKeyAgeMs: 24 * HOUR - 1 })).toEqual({ lockMs: 1, needsFreshLogin: false });
+    expect(lockOf("revoke-user-key", { accountKeyAgeMs: 24 * HOUR })).toBeUndefined();
   });
 
   it("is for no other template, and the age of an account that is not known counts as old", () => {
-    expect(lockOf("rotate-server-key", { scope: "recover", recoveryKeySigned: true, keyAgeMs: 0 })).toBeUndefined();
-    expect(timeLockOf(undefined, { scope: "full", recoveryKeySigned: false }, 0, policy)).toBeUndefined();
-    const recovery = { name: "add-recovery-key" } as Template;
-    expect(timeLockOf(recovery, { scope: "full", recoveryKeySigned: false }, undefined, policy)?.lockMs).toBe(
-      72 * HOUR,
-    );
+    const recovered = { token: { scope: "recover" }, recoveryKeySigned: true, accountKeyAgeMs: 0 } as const;
+    expect(lockOf("rotate-server-key", recovered)).toBeUndefined();
+    expect(lockOf("add-recovery-key", { account: {} })?.lockMs).toBe(72 * HOUR);
   });
 });
 

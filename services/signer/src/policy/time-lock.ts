@@ -1,4 +1,5 @@
 import { AppError, DAY_MS, type VerifiedToken } from "@countersign/core";
+import type { Binding } from "./account.ts";
 import type { Template } from "./template.ts";
 
 /** Time locks of the templates that change who controls an account, in milliseconds. */
@@ -47,41 +48,46 @@ export function staleLogin(
     : undefined;
 }
 
-/** The session that requests a template. */
-export interface RequestingSession {
-  readonly scope: VerifiedToken["scope"];
+/** The facts by which a template has a time lock. */
+export interface TimeLockFacts {
+  readonly template: Pick<Template, "name">;
+  readonly token: Pick<VerifiedToken, "scope">;
+  readonly account: Pick<Binding, "boundAt">;
+  readonly now: Date;
+  readonly timeLockPolicy: TimeLockPolicy;
+  /**
+   * One of the account's recovery keys has signed the payload, or may have (see `hasSigned`). Loaded where
+   * the template adds a user key.
+   */
   readonly recoveryKeySigned: boolean;
   /**
-   * Milliseconds that the session's key has been on the account; used only where another user key is revoked.
+   * How long the session's key has been on the account; loaded where the template revokes another user key.
    */
-  readonly keyAgeMs?: number | undefined;
+  readonly accountKeyAgeMs: number | undefined;
 }
 
 /**
- * Returns the time lock that a template needs; undefined where it needs none. An unlocked phone in a thief's
- * hand, a cloud account that holds both login and recovery key, or an owner who approves a thief's device,
- * must not be enough for good. `accountAgeMs`: undefined where it is not known, which counts as old.
+ * Returns the time lock before a template is signed; undefined: none. An unlocked phone in a thief's hand, a
+ * cloud account that holds both login and recovery key, or an owner who approves a thief's device, must not
+ * be enough for good. An account whose age is not known counts as old.
  */
-export function timeLockOf(
-  template: Pick<Template, "name"> | undefined,
-  by: RequestingSession,
-  accountAgeMs: number | undefined,
-  policy: TimeLockPolicy,
-): { lockMs: number; needsFreshLogin: boolean } | undefined {
-  switch (template?.name) {
+export function timeLockOf(facts: TimeLockFacts): { lockMs: number; needsFreshLogin: boolean } | undefined {
+  const { template, token, account, now, timeLockPolicy: policy, recoveryKeySigned, accountKeyAgeMs } = facts;
+  switch (template.name) {
     case "add-recovery-key":
     case "replace-recovery-key":
     case "revoke-recovery-key": {
-      const isYoung = accountAgeMs !== undefined && accountAgeMs < policy.youngAccountMs;
+      const { boundAt } = account;
+      const isYoung = boundAt !== undefined && now.getTime() - boundAt.getTime() < policy.youngAccountMs;
       return { lockMs: isYoung ? 0 : policy.recoveryKeyMs, needsFreshLogin: true };
     }
     case "add-user-key":
       // For every session: the chain needs no more than the recovery key's and the server key's signatures.
-      return by.scope === "recover" || by.recoveryKeySigned
+      return token.scope === "recover" || recoveryKeySigned
         ? { lockMs: policy.recoveredDeviceMs, needsFreshLogin: false }
         : undefined;
     case "revoke-user-key": {
-      const lockMs = by.keyAgeMs === undefined ? 0 : policy.youngDeviceMs - by.keyAgeMs;
+      const lockMs = accountKeyAgeMs === undefined ? 0 : policy.youngDeviceMs - accountKeyAgeMs;
       return lockMs > 0 ? { lockMs, needsFreshLogin: false } : undefined;
     }
     default:
