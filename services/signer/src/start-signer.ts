@@ -25,14 +25,14 @@ import { type Backends, backendsFile, createBackendCheck } from "./policy/backen
 import { createKnownScripts } from "./policy/script/known-scripts.ts";
 import { startPolicies } from "./policy/start-policies.ts";
 import { signerAdminHandlers } from "./rpc/admin.ts";
-import { budgetRpcs } from "./rpc/budgets.ts";
-import { creationRpcs } from "./rpc/creation.ts";
-import { freezingRpcs } from "./rpc/freezing.ts";
-import { informationRpcs } from "./rpc/information.ts";
-import { serverKeyRpcs } from "./rpc/server-keys.ts";
-import { signingRpcs } from "./rpc/signing.ts";
-import { timeLockRpcs } from "./rpc/time-locks.ts";
-import { userMessageRpcs } from "./rpc/user-messages.ts";
+import { budgetsHandlers } from "./rpc/budgets.ts";
+import { creationHandlers } from "./rpc/creation.ts";
+import { freezingHandlers } from "./rpc/freezing.ts";
+import { informationHandlers } from "./rpc/information.ts";
+import { serverKeysHandlers } from "./rpc/server-keys.ts";
+import { signingHandlers } from "./rpc/signing.ts";
+import { timeLocksHandlers } from "./rpc/time-locks.ts";
+import { userMessagesHandlers } from "./rpc/user-messages.ts";
 import { openStores } from "./store/open-stores.ts";
 import { startVault } from "./vault/index.ts";
 
@@ -104,13 +104,13 @@ export async function startSigner(
     .server({ tokenVerifier, deadlineMs: 2_000, deadlines: { "signer.v1.Budgets/SettleReservations": 10_000 } })
     .add(AdminService, adminHandlers(administration))
     .add(SignerAdminService, signerAdminHandlers(administering))
-    .add(BudgetsService, budgetRpcs(commands))
-    .add(CreationService, creationRpcs(commands))
-    .add(FreezingService, freezingRpcs(commands))
-    .add(InformationService, informationRpcs(commands))
-    .add(ServerKeysService, serverKeyRpcs(commands))
-    .add(SigningService, signingRpcs(commands, { metrics, logger }))
-    .add(TimeLocksService, timeLockRpcs(commands))
-    .add(UserMessagesService, userMessageRpcs(commands));
+    .add(BudgetsService, budgetsHandlers(commands))
+    .add(CreationService, creationHandlers(commands))
+    .add(FreezingService, freezingHandlers(commands))
+    .add(InformationService, informationHandlers(commands))
+    .add(ServerKeysService, serverKeysHandlers(commands))
+    .add(SigningService, signingHandlers(commands, { metrics, logger }))
+    .add(TimeLocksService, timeLocksHandlers(commands))
+    .add(UserMessagesService, userMessagesHandlers(commands));
   await runtime.serve(server, tokenState);
 }

@@ -19,7 +19,7 @@ function executedFromProto({ proposer, keyId, sequenceNumber, computation, fees 
 }
 
 /** Handles signer.v1.Budgets. */
-export const budgetRpcs = (commands: Commands): Handlers<BudgetsService> => ({
+export const budgetsHandlers = (commands: Commands): Handlers<BudgetsService> => ({
   beginSettlement: ({ chainName }) => commands.beginSettlement(chainName),
 
   async settleReservations({ chainName, mark, latestHeight, sealedHeight, executed }) {

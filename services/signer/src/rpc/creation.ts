@@ -7,7 +7,7 @@ import type { Commands } from "../domain/commands.ts";
 import { requireAccountIds, requireLength, signedToProto } from "./conversions.ts";
 
 /** Handles signer.v1.Creation. */
-export const creationRpcs = (commands: Commands): Handlers<CreationService> => ({
+export const creationHandlers = (commands: Commands): Handlers<CreationService> => ({
   async deriveServerKeys({ chainName, accountIds }) {
     requireAccountIds(accountIds, "/accountIds");
     const { version, publicKeys } = await commands.deriveServerKeys(chainName, accountIds);

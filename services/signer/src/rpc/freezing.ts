@@ -5,7 +5,7 @@ import type { Commands } from "../domain/commands.ts";
 import { requireAccountIds, requireLength, signedToProto } from "./conversions.ts";
 
 /** Handles signer.v1.Freezing. */
-export const freezingRpcs = (commands: Commands): Handlers<FreezingService> => ({
+export const freezingHandlers = (commands: Commands): Handlers<FreezingService> => ({
   async signVoid({ accountId, chainName, referenceBlockId: blockId, sequenceNumber }, { caller }) {
     requireAccountIds([accountId]);
     requireLength(blockId, 32, "referenceBlockId");

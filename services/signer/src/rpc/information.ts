@@ -12,7 +12,7 @@ const amountsToProto = ({ count, computation, fees }: Amounts) => ({
 });
 
 /** Handles signer.v1.Information. */
-export const informationRpcs = (commands: Commands): Handlers<InformationService> => ({
+export const informationHandlers = (commands: Commands): Handlers<InformationService> => ({
   async getPublicKeys({ chainName }) {
     const { paymaster, creator } = await commands.getPublicKeys(chainName);
     return { paymaster: publicKeyToProto(paymaster), creator: publicKeyToProto(creator) };

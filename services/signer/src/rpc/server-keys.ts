@@ -15,7 +15,7 @@ const keyToProto = ({ version, publicKey, index = 0 }: Omit<BoundServerKey, "ind
 });
 
 /** Handles signer.v1.ServerKeys. */
-export const serverKeyRpcs = (commands: Commands): Handlers<ServerKeysService> => ({
+export const serverKeysHandlers = (commands: Commands): Handlers<ServerKeysService> => ({
   async getServerKeyRotation({ accountId, chainName }) {
     requireAccountIds([accountId]);
     const { next, retired, ...current } = await commands.getServerKeyRotation({ accountId, chainName });

@@ -3,7 +3,7 @@ import type { SignRequest } from "@countersign/proto/signer/v1/signing.ts";
 import type { CallContext } from "@countersign/rpc";
 import { createLogger, createMetrics } from "@countersign/runtime";
 import { expect, it } from "vitest";
-import { signingRpcs } from "./signing.ts";
+import { signingHandlers } from "./signing.ts";
 
 it("a request of a stream needs its own operation's row of the caller table", async () => {
   const receipt = { chainId: "", sequence: 1n, hash: "" };
@@ -12,7 +12,7 @@ it("a request of a stream needs its own operation's row of the caller table", as
     metrics: createMetrics("signer", { defaults: false }),
     logger: createLogger({ name: "signer", level: "silent" }),
   };
-  const { signStream } = signingRpcs({ signTransaction: sign, signPaymaster: sign }, observers);
+  const { signStream } = signingHandlers({ signTransaction: sign, signPaymaster: sign }, observers);
   const message = { message: Buffer.alloc(1), chainName: "" };
   const common = { accessToken: "token", requestId: "", traceparent: "" };
   const requests: SignRequest[] = [

@@ -29,7 +29,7 @@ interface SigningObservers {
 }
 
 /** Handles signer.v1.Signing. Each request of a stream is observed as a call of the unary RPC. */
-export const signingRpcs = (
+export const signingHandlers = (
   { signTransaction, signPaymaster }: SigningCommands,
   { metrics, logger }: SigningObservers,
 ): Handlers<SigningService> => ({

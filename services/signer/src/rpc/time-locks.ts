@@ -10,7 +10,7 @@ const timeLockToProto = ({ cancelledAt, ...lock }: TimeLock): WireTimeLock => {
 };
 
 /** Handles signer.v1.TimeLocks. */
-export const timeLockRpcs = (commands: Commands): Handlers<TimeLocksService> => ({
+export const timeLocksHandlers = (commands: Commands): Handlers<TimeLocksService> => ({
   async listTimeLocks({ accountId }) {
     if (!isUuid(accountId)) throw new AppError("AccountNotFound");
     return { timeLocks: (await commands.listTimeLocks(accountId)).map(timeLockToProto) };

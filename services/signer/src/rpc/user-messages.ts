@@ -13,7 +13,7 @@ import { requireLength, signedToProto } from "./conversions.ts";
 const MAX_EXTENSION_BYTES = 4_096;
 
 /** Handles signer.v1.UserMessages. */
-export const userMessageRpcs = (commands: Commands): Handlers<UserMessagesService> => ({
+export const userMessagesHandlers = (commands: Commands): Handlers<UserMessagesService> => ({
   signUserMessage: async ({ userSignature, message }, call) =>
     signedToProto(await commands.signUserMessage({ ...userSignatureFrom(userSignature, call), text: message })),
 
