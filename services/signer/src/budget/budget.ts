@@ -135,8 +135,11 @@ export function mergeReservations(all: readonly Reservation[]): Reservation[] {
   return [...merged.values()];
 }
 
-export const largest = (a: Amounts, b: Amounts): Amounts => ({
-  count: Math.max(a.count, b.count),
-  computation: Math.max(a.computation, b.computation),
-  fees: Math.max(a.fees, b.fees),
+/** Returns what `of` makes of each amount of two. */
+export const combine = (a: Amounts, b: Amounts, of: (a: number, b: number) => number): Amounts => ({
+  count: of(a.count, b.count),
+  computation: of(a.computation, b.computation),
+  fees: of(a.fees, b.fees),
 });
+
+export const largest = (a: Amounts, b: Amounts): Amounts => combine(a, b, Math.max);

@@ -1,4 +1,12 @@
-import { AMOUNTS, type Amounts, type BudgetWindow, largest, type Reservation, reservationId } from "./budget.ts";
+import {
+  AMOUNTS,
+  type Amounts,
+  type BudgetWindow,
+  combine,
+  largest,
+  type Reservation,
+  reservationId,
+} from "./budget.ts";
 
 /** The stored state of a reservation. */
 export interface Reserved {
@@ -21,11 +29,8 @@ export interface BudgetState {
 export const usageId = (chainName: string, windowId: string): string => `${chainName} ${windowId}`;
 
 const NOTHING: Amounts = { count: 0, computation: 0, fees: 0 };
-const minus = (a: Amounts, b: Amounts): Amounts => ({
-  count: a.count - b.count,
-  computation: a.computation - b.computation,
-  fees: a.fees - b.fees,
-});
+const plus = (a: Amounts, b: Amounts): Amounts => combine(a, b, (x, y) => x + y);
+const minus = (a: Amounts, b: Amounts): Amounts => combine(a, b, (x, y) => x - y);
 
 /**
  * Returns which of these reservations (one per transaction) do not fit, with the window that is full. They
@@ -67,7 +72,7 @@ export function findOverBudget(
       refused.set(id, full.window);
       continue;
     }
-    for (const { at, more } of added) spent.set(at, minus(spent.get(at) ?? NOTHING, minus(NOTHING, more)));
+    for (const { at, more } of added) spent.set(at, plus(spent.get(at) ?? NOTHING, more));
   }
   return refused;
 }
