@@ -81,6 +81,16 @@ describe("approving by signature", () => {
     expect(signatures()).toBe(0);
   });
 
+  it.each([undefined, null, "7K3F-9Q0X", {}, { matchingCode: null }, { txId: undefined }])(
+    "names what is missing in %j, and asks the server nothing",
+    async (approval) => {
+      const { client, seen } = approver();
+      const work = client.approveTwoFactor(auth.id, approval as unknown as { matchingCode: string });
+      await expect(work).rejects.toThrow("give { matchingCode } as the person typed it, or { txId }");
+      expect(seen).toEqual([]);
+    },
+  );
+
   it("refuses what is no code", async () => {
     for (const wrong of ["", "0000-0000", code.slice(1)]) {
       const { client, signatures } = approver(me, shown(auth), [204]);

@@ -40,13 +40,17 @@ export async function approveTwoFactor(
   approval: TwoFactorApproval,
   approve: (id: string, body: object) => Promise<void>,
 ): Promise<void> {
-  if ("txId" in approval) return approve(id, { txId: approval.txId });
+  // A `prompt` that was cancelled answers null.
+  const { txId, matchingCode } = Object(approval) as Partial<Record<"txId" | "matchingCode", unknown>>;
+  if (typeof txId === "string") return approve(id, { txId });
+  if (typeof matchingCode !== "string")
+    throw new TypeError("the approval is missing: give { matchingCode } as the person typed it, or { txId }");
 
   const account = await client.me();
   let checked: KeyAddition | undefined;
   for (let tries = 1; ; tries++) {
     const auth = await client.twoFactor(id);
-    checked = check(auth, account, approval.matchingCode, checked);
+    checked = check(auth, account, matchingCode, checked);
     const signed = await approvalOf(client.deviceKey, hexToBytes(auth.request.message));
     try {
       // By the id of exactly this message: if the request has another one by now, the server rejects it.

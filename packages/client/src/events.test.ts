@@ -102,6 +102,21 @@ describe("events", () => {
     expect(reported).toEqual([true, false, true, false]);
   });
 
+  it("go on where the app's own listener of the connection fails, whose error is reported", async () => {
+    const reported = vi.spyOn(console, "error").mockImplementation(() => {});
+    try {
+      const { events, seen } = follow(
+        { onConnection: () => (undefined as unknown as { show(): void }).show() },
+        (signal) => stream(["id: 1\nevent: a\ndata: {}\n\n"], signal),
+      );
+      expect(await take(events, 1)).toMatchObject([{ id: "1" }]);
+      expect(seen).toHaveLength(1);
+      expect(reported.mock.calls).toEqual([[expect.any(TypeError)], [expect.any(TypeError)]]);
+    } finally {
+      reported.mockRestore();
+    }
+  });
+
   it("refresh an expired token", async () => {
     const { events, seen } = follow(
       {},

@@ -1,6 +1,7 @@
 import type { AccountEventData } from "@countersign/http-api/events.ts";
 import { EventTransportError } from "./event-transport.ts";
 import { ProblemError } from "./problem-error.ts";
+import { callListener } from "./report-error.ts";
 import { readServerSentEvents } from "./server-sent-events.ts";
 import { sleep } from "./sleep.ts";
 
@@ -87,7 +88,7 @@ export async function* followEvents(open: Open, options: EventOptions): AsyncGen
       try {
         const text = await open(lastEventId === "" ? {} : { "last-event-id": lastEventId }, connection.signal);
         isConnected = true;
-        options.onConnection?.(true);
+        callListener(() => options.onConnection?.(true));
         for await (const message of readServerSentEvents(text, alive.renew)) {
           failures = 0;
           retryMs = message.retryMs ?? retryMs;
@@ -104,7 +105,7 @@ export async function* followEvents(open: Open, options: EventOptions): AsyncGen
     } finally {
       signal?.removeEventListener("abort", abort);
       connection.abort();
-      if (isConnected) options.onConnection?.(false);
+      if (isConnected) callListener(() => options.onConnection?.(false));
     }
     const backoffMs = Math.min(LONGEST_WAIT_MS, retryMs * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
     failures += 1;

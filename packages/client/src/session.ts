@@ -5,7 +5,7 @@ import type { AccountEvent } from "./events.ts";
 import type { ApiRequest, ApiTransport } from "./http.ts";
 import type { LockManager } from "./locks.ts";
 import { ProblemError, SessionEndedError } from "./problem-error.ts";
-import { reportError } from "./report-error.ts";
+import { callListener } from "./report-error.ts";
 import type { Credentials } from "./resources.ts";
 import { nextState, type SessionState, type SessionStep, type SessionView } from "./session-state.ts";
 import { sleep } from "./sleep.ts";
@@ -103,14 +103,7 @@ export class ClientSession implements SessionView {
     if (next === this.#state && accountId === this.#accountId) return;
     this.#state = next;
     this.#accountId = accountId;
-    for (const listener of [...this.#listeners]) {
-      // The session's own work goes on.
-      try {
-        listener();
-      } catch (error) {
-        reportError(error);
-      }
-    }
+    for (const listener of [...this.#listeners]) callListener(listener);
   }
 
   /** Takes the pair that the store has, or that another tab has put there. */

@@ -76,6 +76,23 @@ describe("the steps of a transaction", () => {
     ]);
   });
 
+  it.each(["submitted", "executed", "sealed"])(
+    "end with a mistake of the app's own code at %s, at once",
+    async (at) => {
+      const { send, accessApi } = setUp();
+      const calls: string[] = [];
+      const onStatus = (step: TransactionStep) => {
+        calls.push(step.status);
+        if (step.status === at) (undefined as unknown as { show(): void }).show();
+      };
+      expect(await errorOf(send({ onStatus }))).toBeInstanceOf(TypeError);
+      expect(calls.filter((status) => status === at)).toEqual([at]);
+      if (at === "submitted") return;
+      const { id } = await send();
+      await expect(waitForTransaction(id, { network, accessApi, onStatus })).rejects.toThrow(TypeError);
+    },
+  );
+
   it("end where the person does not confirm: nothing is signed", async () => {
     const { send, signatures, chain } = setUp();
     const sign = vi.spyOn(deviceKey, "sign");

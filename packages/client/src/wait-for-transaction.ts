@@ -1,5 +1,6 @@
 import {
   type AccessApi,
+  AccessApiError,
   sleepUnlessAborted,
   type TransactionResult,
   throwIfAborted,
@@ -109,7 +110,8 @@ export async function waitForSeal(
       return await access.waitForSeal(id, { signal, onExecuted: onceExecuted });
     } catch (error) {
       throwIfAborted(signal);
-      if (!isAnswerLost(error)) throw error;
+      // Another error, also a TypeError, is that of an app's own `onStatus`.
+      if (!(error instanceof AccessApiError) || !isAnswerLost(error)) throw error;
     }
     await sleepUnlessAborted(ASK_AGAIN_MS, signal);
   }
