@@ -23,6 +23,24 @@ const TIMEOUT_MS = 30_000;
 /** Three of them fit in the time for which a refresh token may be repeated. */
 const REFRESH_TIMEOUT_MS = 8_000;
 
+/**
+ * There was no connection to the service, or it broke: what became of the request is not known. A browser
+ * does not say why. `cause` is the platform's error.
+ * @example const isOffline = (error: unknown) => error instanceof ConnectionError;
+ */
+export class ConnectionError extends TypeError {
+  override readonly name = "ConnectionError";
+
+  constructor(baseUrl: string, given: TypeError) {
+    const cause = given.cause instanceof Error ? given.cause : given;
+    super(
+      `no connection to ${baseUrl || "this page's server"} (${cause.message}): no network, no service at this ` +
+        "baseUrl, or a page whose origin the service does not allow",
+      { cause },
+    );
+  }
+}
+
 /** Sends requests and reads answers. Rejects with ProblemError for every answer that is not a success. */
 export class ApiTransport {
   readonly #baseUrl: string;
@@ -81,7 +99,9 @@ export class ApiTransport {
       this.#clock.note(response.headers.get("date"));
       return response;
     };
-    const { response, text } = await fetchText(timeoutMs, request.signal, send);
+    const { response, text } = await fetchText(timeoutMs, request.signal, send).catch((error: unknown) => {
+      throw error instanceof TypeError ? new ConnectionError(this.#baseUrl, error) : error;
+    });
     const { status, ok, headers: answered } = response;
     if (status === 204) return undefined as Answer;
     const json = async () => JSON.parse(text);

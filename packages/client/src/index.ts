@@ -25,6 +25,7 @@ export {
 } from "./event-transport.ts";
 export type { AccountEvent, EventOptions } from "./events.ts";
 export { FRESH_LOGIN_MAX_AGE_SECONDS, type FreshLoginOptions, withFreshLogin } from "./fresh-login.ts";
+export { ConnectionError } from "./http.ts";
 export {
   describeKeyAddition,
   isMatchingCodeOf,

@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { CountersignClient } from "./countersign-client.ts";
 import type { AccountEvent } from "./events.ts";
+import { ConnectionError } from "./http.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { ProblemError, type ProblemReason } from "./problem-error.ts";
 import { RETRY_RULES } from "./retry.ts";
@@ -11,6 +12,8 @@ const credentials = { accessToken: "access-1", refreshToken: "refresh-1" };
 const login = { method: "id_token_channel", token: "id-token" } as const;
 const chainName = "flow-emulator";
 const lost = new TypeError("fetch failed");
+/** The error of a call whose answers were lost. */
+const noConnection = expect.objectContaining({ name: "ConnectionError", cause: lost });
 const unavailable: Answer = [503, { error: "Unavailable" }];
 
 type Call = (client: CountersignClient) => Promise<unknown>;
@@ -33,7 +36,7 @@ describe("a request whose answer was lost", () => {
     ["a sign-up with an idempotency key", (client) => client.signUp({ login, chainName, idempotencyKey: "once" })],
   ])("is sent again: %s", async (_, call) => {
     expect(await sent(call, lost, unavailable, [200, { devices: [], credentials }])).toEqual({ count: 3 });
-    expect(await sent(call, lost, lost, lost, [200, {}])).toEqual({ count: 3, error: lost });
+    expect(await sent(call, lost, lost, lost, [200, {}])).toEqual({ count: 3, error: noConnection });
   });
 
   it.each([502, 503, 504, 520, 522, 524])("is sent again after %i, of the service or a proxy", async (status) => {
@@ -44,7 +47,18 @@ describe("a request whose answer was lost", () => {
     const expos = new Error("fetch failed: Unable to resolve host");
     expect(await sent((client) => client.devices(), expos, [200, { devices: [] }])).toEqual({ count: 2 });
     const { error } = await sent((client) => client.signTransaction("00"), expos);
-    expect(error).toMatchObject({ name: "TypeError", cause: expos });
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error).toMatchObject({ name: "ConnectionError", cause: expos });
+  });
+
+  it("rejects with the address, the platform's words, and what else keeps a browser from connecting", async () => {
+    const { error } = await sent((client) => client.signTransaction("00"), lost);
+    expect((error as Error).message).toBe(
+      "no connection to http://gateway.test (fetch failed): no network, no service at this baseUrl, " +
+        "or a page whose origin the service does not allow",
+    );
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toBeInstanceOf(TypeError);
   });
 
   it.each<[string, Call]>([
@@ -54,7 +68,7 @@ describe("a request whose answer was lost", () => {
     ["an approval", (client) => client.approveTwoFactor("id", { txId: "00" })],
     ["a request to lift a freeze", (client) => client.unfreeze()],
   ])("is not sent again: %s", async (_, call) => {
-    expect(await sent(call, lost, [200, {}])).toEqual({ count: 1, error: lost });
+    expect(await sent(call, lost, [200, {}])).toEqual({ count: 1, error: noConnection });
     expect((await sent(call, unavailable, [200, {}])).count).toBe(1);
   });
 
