@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { postgresDir, root } from "@countersign/build/paths.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { reset, stateDirsOf } from "./reset.ts";
-import { checkStateDir, OTHER_FILES } from "./state-dir.ts";
+import { checkStateDir, makeStateDir, OTHER_FILES } from "./state-dir.ts";
 
 function makeState(): [stateDir: string, home: string] {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-reset-"));
@@ -60,4 +60,8 @@ test.each(["", "citus"])("nothing is deleted while a stack runs: %s", async (fol
   writeFileSync(join(stateDir, "supervisor.pid"), String(process.pid));
   await expect(reset(state[0])).rejects.toThrow(`the stack of ${stateDir} runs (pid ${process.pid}): stop it first.`);
   expect(state.map((path) => existsSync(path))).toEqual([true, true]);
+});
+
+test.each(["/proc/x", "/dev/null/x/y"])("a state folder %s that the system refuses is named, at once", (stateDir) => {
+  expect(() => makeStateDir(stateDir)).toThrow(`--state-dir ${stateDir} cannot be made: E`);
 });

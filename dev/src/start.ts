@@ -3,7 +3,7 @@ import { defaultStateDir } from "@countersign/build/paths.ts";
 import { describeApp, localApps } from "@countersign/local-stack/local-apps.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
-import { checkStateDir } from "./state-dir.ts";
+import { checkStateDir, makeStateDir } from "./state-dir.ts";
 
 const FORCE_AFTER_MS = 2000;
 
@@ -90,7 +90,10 @@ export async function start(options: {
   stopOnRequest(request, () => running?.supervisor.kill());
 
   const stateDir = resolve(options["state-dir"] ?? defaultStateDir);
-  if (options["state-dir"] !== undefined) checkStateDir(stateDir);
+  if (options["state-dir"] !== undefined) {
+    checkStateDir(stateDir);
+    makeStateDir(stateDir);
+  }
   const starting = startStack({
     stateDir,
     freePorts: options["free-ports"],

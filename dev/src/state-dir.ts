@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { stateFiles } from "@countersign/local-stack/service-environment.ts";
 
@@ -14,4 +15,19 @@ export function checkStateDir(stateDir: string): void {
   if (!statSync(stateDir).isDirectory()) throw refuse("is no folder.");
   const isState = existsSync(stateFiles(stateDir).tokenKeyEncryptionKey);
   if (!isState && readdirSync(stateDir).some((name) => !BEFORE_KEYS.includes(name))) throw refuse(OTHER_FILES);
+}
+
+/** Makes the folder and those above it. Errors: Failure where the system refuses. */
+export function makeStateDir(stateDir: string): void {
+  // Not `recursive`: below /proc that never ends (Node 24).
+  const make = (folder: string): void => {
+    if (existsSync(folder)) return;
+    make(dirname(folder));
+    mkdirSync(folder);
+  };
+  try {
+    make(stateDir);
+  } catch (error) {
+    throw new Failure(`--state-dir ${stateDir} cannot be made: ${(error as Error).message}`);
+  }
 }

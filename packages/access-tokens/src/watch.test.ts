@@ -140,6 +140,7 @@ describe("the watched token state", () => {
     expect(last().signal.aborted).toBe(false);
     await pass(1);
     expect(last().signal.aborted).toBe(true);
+    expect(logged).toEqual([{ err: expect.objectContaining({ message: expect.stringContaining("CS_AUTH_ADDRESS") }) }]);
   });
 
   it("is not current once nothing has arrived for ten seconds, however often it connects", async () => {

@@ -5,6 +5,8 @@ import { createTokenState, type TokenState } from "./state.ts";
 
 /** Auth sends a heartbeat each second; a connection without one for this long is closed. */
 const SILENCE_MS = 4_000;
+/** The call itself says only that it was cancelled: it waits until there is a connection. */
+const SILENT = "auth has sent nothing for 4 seconds: check CS_AUTH_ADDRESS, the network, and both certificates";
 
 export interface WatchedTokenState extends TokenState {
   close(): void;
@@ -57,6 +59,8 @@ export function watchTokenState(
         // Many entries take longer to arrive than a heartbeat. The state's age counts from complete messages.
         if (message.complete || message.entries.length > 0) restartTimer();
       }
+    } catch (err) {
+      throw silence.signal.aborted ? new Error(SILENT, { cause: err }) : err;
     } finally {
       clearTimeout(timer);
     }

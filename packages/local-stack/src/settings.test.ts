@@ -9,6 +9,11 @@ it.each(["eighty", "70000", "0"])("names the variable and its value %s where it 
   await expect(choice).rejects.toThrow(`CS_PORT_GATEWAY is "${port}", which is not a port: give 1 to 65535.`);
 });
 
+it("names a variable that is of no port, and those there are", async () => {
+  const choice = choosePorts({ free: false, env: { CS_PORT_GATWAY: "8081" } });
+  await expect(choice).rejects.toThrow(/^CS_PORT_GATWAY is no port of the stack: .*CS_PORT_GATEWAY, .*CS_PORT_NATS/);
+});
+
 it("names each busy port with its variable, and says once what to do", async () => {
   const variables = Object.values(portTable).map(({ variable }) => variable);
   const ports = await freePorts(variables.length);

@@ -40,6 +40,9 @@ async function freeNamed<Name extends PortName>(wanted: readonly Name[]): Promis
 }
 
 function configuredPorts(env: NodeJS.ProcessEnv): Ports {
+  const variables: string[] = names.map((name) => portTable[name].variable);
+  const mistyped = Object.keys(env).find((name) => name.startsWith("CS_PORT_") && !variables.includes(name));
+  if (mistyped) throw new Failure(`${mistyped} is no port of the stack: there are ${variables.join(", ")}.`);
   const entries = names.map((name) => {
     const { variable, port } = portTable[name];
     const value = Number(env[variable] ?? port);

@@ -5,7 +5,7 @@ export interface CallFields {
   readonly traceId: string | undefined;
   /** "auth.v1.SignUp/SignUp". */
   readonly rpc: string;
-  /** The name in the caller's certificate, where it has one of ours. */
+  /** The name in the caller's certificate; all its names, where none of them is a caller's. */
   readonly caller: string | undefined;
   /** The account, or accounts, that the call is about, where known. */
   readonly accountId: string | readonly string[] | undefined;

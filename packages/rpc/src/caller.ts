@@ -60,3 +60,7 @@ export function callerOf(auth: AuthContext, { names, revoked }: Pick<Peers, "nam
   // Two names would let one certificate act as two callers.
   return callers.size === 1 ? [...callers][0] : undefined;
 }
+
+/** Returns the names of a certificate that makes nobody a caller, for the log. */
+export const namesForLog = ({ sslPeerCertificate }: AuthContext): string | undefined =>
+  sslPeerCertificate?.subjectaltname?.slice(0, 200);

@@ -107,8 +107,11 @@ describe("permitted callers", () => {
     [["*.countersign.internal"]],
     [["gateway.countersign.internal", "device.countersign.internal"]],
     [["x, DNS:gateway.countersign.internal, y"]],
-  ])("%j is nobody", async (dns) => {
+  ])("%j is nobody, and the log has the names", async (dns) => {
     await expect(freeze(await ours.issue("x", { dns }))).rejects.toMatchObject({ reason: "CallerNotAllowed" });
+    const { caller } = running.log.lines().at(-1)!;
+    // Node writes a comma within a name so that it does not look like two.
+    for (const name of dns) expect(caller).toContain(name.replaceAll(",", "\\u002c"));
   });
 
   test("a registered name of another domain is its peer", async () => {

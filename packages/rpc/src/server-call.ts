@@ -17,7 +17,7 @@ import {
 } from "@countersign/core";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import { logCall } from "./call-line.ts";
-import { ADMIN, callerOf, personOf } from "./caller.ts";
+import { ADMIN, callerOf, namesForLog, personOf } from "./caller.ts";
 import { callerWentAway } from "./cancellation.ts";
 import type { CallContext } from "./context.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
@@ -77,6 +77,8 @@ export class ServerCall implements RunningCall {
   #reject: ((error: AppError) => void) | undefined;
   readonly #onCancelled = () => this.#cancel();
   #caller: string | undefined;
+  /** The names of a certificate that makes nobody a caller. */
+  #namesOfNobody: string | undefined;
   #ownLogger: Logger | undefined;
   #timer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
@@ -123,7 +125,7 @@ export class ServerCall implements RunningCall {
   /** Created when first used: most calls log nothing. */
   get logger(): Logger {
     const { traceId } = this.#trace;
-    const fields = { requestId: this.#requestId, traceId, rpc: this.#rpc, caller: this.#caller };
+    const fields = { requestId: this.#requestId, traceId, rpc: this.#rpc, caller: this.#caller ?? this.#namesOfNobody };
     this.#ownLogger ??= this.#runtime.options.logger.child(fields);
     return this.#ownLogger;
   }
@@ -157,6 +159,7 @@ export class ServerCall implements RunningCall {
   /** Returns the caller and its row of the caller table. Errors: CallerNotAllowed. */
   #requireCaller(auth: AuthContext): { caller: string; rule: PeerRule } {
     this.#caller = callerOf(auth, this.#runtime.peers.current());
+    if (this.#caller === undefined) this.#namesOfNobody = namesForLog(auth);
     const rule = this.#ruleFor(this.#rpc);
     return { caller: this.#caller!, rule };
   }
