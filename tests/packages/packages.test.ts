@@ -26,7 +26,8 @@ const tools = join(import.meta.dirname, "node_modules");
 const folder = mkdtempSync(join(tmpdir(), "countersign-packages-"));
 const built = join(folder, "built");
 const app = join(folder, "app");
-const nodes = { 20: join(tools, "node-20/bin/node"), 22: join(tools, "node-22/bin/node"), 24: process.execPath };
+const nodeOf = (version: number) => join(tools, `node-${version}/bin/node`);
+const nodes = { 20: nodeOf(20), 22: nodeOf(22), 24: process.execPath, 26: nodeOf(26) };
 
 const start = promisify(execFile);
 /** Runs a program in the app's folder and returns its output; it has to end with 0. */
