@@ -38,7 +38,12 @@ export const plainAddress = (address: string): string => address.replace(/^0x/i,
 export async function cadenceAddress(client: { me(): Promise<Account> }, chainName: string): Promise<string> {
   const { addresses } = await client.me();
   const found = addresses.find((entry) => entry.chainName === chainName && entry.chainType === "cadence");
-  if (!found) throw new Error(`the account has no address on ${chainName} yet`);
+  if (!found) {
+    const names = addresses.map((entry) => entry.chainName);
+    throw new Error(
+      `the account has no address on ${chainName}, it is on: ${[...new Set(names)].join(", ") || "none yet"}`,
+    );
+  }
   return found.address;
 }
 

@@ -85,6 +85,12 @@ describe("sendTransaction", () => {
     );
   });
 
+  it("refuses what is no Cadence code, such as a file that was not imported as text", async () => {
+    const { client, options } = setUp();
+    const call = sendTransaction(client, { ...options, cadence: undefined as never });
+    await expect(call).rejects.toThrow("cadence is no text: give the transaction's code");
+  });
+
   // 503 is of a load balancer, for example: the node may have the transaction.
   it.each([0, 503])(
     "submits the same bytes again where the answer was lost (%i), and signs nothing again",

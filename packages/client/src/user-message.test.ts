@@ -47,6 +47,11 @@ describe.each([
     expect(send.mock.calls).toEqual([[{ ...body, address, chainName, signature: device!.signature }]]);
   });
 
+  it("names the chains that the account is on, where it is not on this one", async () => {
+    const call = sign(clientWith(deviceKey), content as never, { chainName: "flow-mainnet" }, send);
+    await expect(call).rejects.toThrow(`the account has no address on flow-mainnet, it is on: ${chainName}`);
+  });
+
   it("has the server's signature alone where a passkey has signed", async () => {
     const { publicKey, assert } = simulatedPasskey();
     const passkey = {

@@ -7,11 +7,18 @@ const values: fc.Arbitrary<CadenceValue> = fc.letrec<{ value: CadenceValue }>((t
     { maxDepth: 5 },
     fc.string({ unit: "grapheme" }).map(cadenceString),
     fc.array(tie("value"), { maxLength: 4 }).map(cadenceArray),
+    fc.option(tie("value")).map((value) => ({ type: "Optional", value })),
+    fc
+      .array(fc.record({ value: tie("value"), key: tie("value") }), { maxLength: 2 })
+      .map((value) => ({ type: "Dictionary", value })),
   ),
 })).value;
 
-const plain = (value: CadenceValue): unknown =>
-  Array.isArray(value.value) ? value.value.map((entry) => plain(entry as CadenceValue)) : value.value;
+function plain({ type, value }: CadenceValue): unknown {
+  if (type === "Optional") return value === null ? null : plain(value as CadenceValue);
+  if (!Array.isArray(value)) return value;
+  return value.map((entry) => (type === "Dictionary" ? [plain(entry.key), plain(entry.value)] : plain(entry)));
+}
 
 /** JSON that a dishonest access node could send: the names that readCadence reads, with any values. */
 const hostile = fc.letrec<{ value: unknown }>((tie) => ({
@@ -42,6 +49,16 @@ describe("JSON-Cadence", () => {
         expect(encodeCadence(JSON.parse(text))).toBe(text);
       }),
     );
+  });
+
+  it.each<[unknown, string]>([
+    ["hello", 'an argument is "hello": give { type: "String", value: "hello" }, for example'],
+    [undefined, "an argument is undefined"],
+    [{ type: "UInt64", value: 7 }, 'a UInt64 is a number: give it as text, { type: "UInt64", value: "7" }'],
+    [{ type: "Array", value: [{ type: "Int", value: 7n }] }, 'give it as text, { type: "Int", value: "7" }'],
+    [{ type: "Optional", value: { type: "Int8", value: 7 } }, 'give it as text, { type: "Int8", value: "7" }'],
+  ])("does not write %o, which the chain refuses", (value, message) => {
+    expect(() => encodeCadence(value as CadenceValue)).toThrow(message);
   });
 
   it("answers other shapes by TypeError and nothing else", () => {

@@ -46,15 +46,27 @@ export const cadenceArray = (value: readonly CadenceValue[]): CadenceValue => ({
 
 /**
  * Encodes a value in its only accepted form: members in the order type, value; no white space. All texts that
- * are compared byte for byte are made by this function.
+ * are compared byte for byte are made by this function. Throws TypeError for a number that is not text, and
+ * for what has no type: the chain would refuse it.
  * @example const payload = { ...transaction, arguments: [encodeCadence(cadenceString("hello"))] };
  */
-export function encodeCadence(value: CadenceValue): string {
-  const encode = (entry: CadenceValue): unknown => ({
-    type: entry.type,
-    value: Array.isArray(entry.value) ? entry.value.map(encode) : entry.value,
-  });
-  return JSON.stringify(encode(value));
+export const encodeCadence = (value: CadenceValue): string => JSON.stringify(ordered(value));
+
+function ordered(given: unknown): unknown {
+  const { type, value } = Object(given) as CadenceValue;
+  if (typeof type !== "string")
+    throw new TypeError(
+      `an argument is ${JSON.stringify(given)}: give { type: "String", value: "hello" }, for example`,
+    );
+  if (typeof value === "number" || typeof value === "bigint")
+    throw new TypeError(`a ${type} is a number: give it as text, { type: "${type}", value: "${value}" }`);
+  if (type === "Optional" && value) return { type, value: ordered(value) };
+  if (!Array.isArray(value)) return { type, value };
+  const isDictionary = type === "Dictionary";
+  return {
+    type,
+    value: value.map((e) => (isDictionary ? { key: ordered(e.key), value: ordered(e.value) } : ordered(e))),
+  };
 }
 
 /** Deeper than any event or script result; the stack of a process is not a node's to fill. */
