@@ -11,7 +11,9 @@ import { useClient } from "./provider.tsx";
  */
 export function useSession(): { state: SessionState; endedBy: SessionEndedError | undefined } {
   const { session } = useClient();
-  const state = useSyncExternalStore(session.subscribe, () => session.state);
+  // A server has no session, and a browser's first render has to be as the server's.
+  const onServer = (): SessionState => "signed-out";
+  const state = useSyncExternalStore(session.subscribe, () => session.state, onServer);
   return { state, endedBy: session.endedBy };
 }
 
