@@ -91,6 +91,16 @@ describe("sendTransaction", () => {
     await expect(call).rejects.toThrow("cadence is no text: give the transaction's code");
   });
 
+  it("refuses arguments as FCL takes them, and says how they are given here", async () => {
+    const { client, options } = setUp();
+    const args = ((arg: (value: string, type: string) => never, t: { String: string }) => [
+      arg("x", t.String),
+    ]) as never;
+    await expect(sendTransaction(client, { ...options, args })).rejects.toThrow(
+      'args are FCL\'s: give values, [{ type: "String", value: "hello" }]',
+    );
+  });
+
   // 503 is of a load balancer, for example: the node may have the transaction.
   it.each([0, 503])(
     "submits the same bytes again where the answer was lost (%i), and signs nothing again",

@@ -101,6 +101,8 @@ export async function sendTransaction(
   const { network, signal } = options;
   if (typeof network?.chainName !== "string")
     throw new TypeError("network is none: give one of those that `await client.networks()` returns");
+  if (typeof options.args === "function" && options.args.length > 1)
+    throw new TypeError('args are FCL\'s: give values, [{ type: "String", value: "hello" }]');
   if (typeof options.cadence !== "string") throw new TypeError("cadence is no text: give the transaction's code");
   const { accountId } = client.session;
   const find = async () => {
