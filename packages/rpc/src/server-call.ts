@@ -77,8 +77,6 @@ export class ServerCall implements RunningCall {
   #reject: ((error: AppError) => void) | undefined;
   readonly #onCancelled = () => this.#cancel();
   #caller: string | undefined;
-  /** The names of a certificate that makes nobody a caller. */
-  #namesOfNobody: string | undefined;
   #ownLogger: Logger | undefined;
   #timer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
@@ -125,7 +123,7 @@ export class ServerCall implements RunningCall {
   /** Created when first used: most calls log nothing. */
   get logger(): Logger {
     const { traceId } = this.#trace;
-    const fields = { requestId: this.#requestId, traceId, rpc: this.#rpc, caller: this.#caller ?? this.#namesOfNobody };
+    const fields = { requestId: this.#requestId, traceId, rpc: this.#rpc, caller: this.#caller };
     this.#ownLogger ??= this.#runtime.options.logger.child(fields);
     return this.#ownLogger;
   }
@@ -159,7 +157,6 @@ export class ServerCall implements RunningCall {
   /** Returns the caller and its row of the caller table. Errors: CallerNotAllowed. */
   #requireCaller(auth: AuthContext): { caller: string; rule: PeerRule } {
     this.#caller = callerOf(auth, this.#runtime.peers.current());
-    if (this.#caller === undefined) this.#namesOfNobody = namesForLog(auth);
     const rule = this.#ruleFor(this.#rpc);
     return { caller: this.#caller!, rule };
   }
@@ -265,7 +262,7 @@ export class ServerCall implements RunningCall {
       requestId: this.#requestId,
       traceId: this.#trace.traceId,
       rpc: this.#rpc,
-      caller: this.#caller,
+      caller: this.#caller ?? namesForLog(this.#call.getAuthContext()),
       accountId: this.#context?.accountId ?? this.#context?.token?.accountId ?? this.#accounts,
       durationMs: milliseconds,
     };

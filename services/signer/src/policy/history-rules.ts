@@ -82,9 +82,7 @@ export const newKeyHasOneRole: Rule<HistoryFacts> = ({ newKeyHasOtherRole }) =>
 
 /** Rejects a change of the recovery key without a fresh login. */
 export const loginIsFresh: Rule<HistoryFacts> = (facts) =>
-  timeLockOf(facts)?.needsFreshLogin
-    ? staleLogin(facts.token.authTime, facts.now, facts.timeLockPolicy)
-    : undefined;
+  timeLockOf(facts)?.needsFreshLogin ? staleLogin(facts.token.authTime, facts.now, facts.timeLockPolicy) : undefined;
 
 /** The rules of a template that depend on earlier signatures, in the order in which they apply. */
 export const HISTORY_RULES: readonly Rule<HistoryFacts>[] = [

@@ -124,7 +124,10 @@ describe("the time lock of a change of user keys", () => {
   it("is what a young device's key lacks to 24 hours, before it revokes another key", () => {
     expect(lockOf("revoke-user-key")).toBeUndefined();
     expect(lockOf("revoke-user-key", { accountKeyAgeMs: 0 })).toEqual({ lockMs: 24 * HOUR, needsFreshLogin: false });
-    expect(lockOf("revoke-user-key", { accountKeyAgeMs: 24 * HOUR - 1 })).toEqual({ lockMs: 1, needsFreshLogin: false });
+    expect(lockOf("revoke-user-key", { accountKeyAgeMs: 24 * HOUR - 1 })).toEqual({
+      lockMs: 1,
+      needsFreshLogin: false,
+    });
     expect(lockOf("revoke-user-key", { accountKeyAgeMs: 24 * HOUR })).toBeUndefined();
   });
 
