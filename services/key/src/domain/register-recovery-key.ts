@@ -50,12 +50,8 @@ export function registerRecoveryKey({ store, chain, follow, clock, newId }: Regi
     );
     const chainName = command.chainName || (showing[0] ?? chains[0])?.chainName;
     if (chainName === undefined) throw new AppError("AccountNotReady");
-    if (!chains.some((each) => each.chainName === chainName)) {
-      throw unknownChain(
-        chainName,
-        chains.map((each) => each.chainName),
-      );
-    }
+    const names = chains.map((each) => each.chainName);
+    if (!names.includes(chainName)) throw unknownChain(chainName, names);
 
     await store.withAccount(accountId, async (keys) => {
       const now = clock.now();

@@ -11,13 +11,13 @@ import type { PasskeySettings, PublicKey } from "@countersign/keys";
 import { cadenceAddressOf, requireBelowKeyLimit } from "../accounts/account-on-chain.ts";
 import { coSign, decodePayload, recentHeight, submitCommitted } from "../approved-message.ts";
 import type {
-  AccountsOnChains,
   KeyAddition,
   KeyAdditionSigner,
   KeyAdditionStore,
   KeyAdditionTarget,
   OnBehalfOf,
 } from "./key-addition.ts";
+import type { PrepareKeyAdditionOptions } from "./prepare-key-addition.ts";
 
 /** In its form on chain; both are hex. */
 export type ApproverSignature = Pick<TransactionSignature, "signature" | "extensionData">;
@@ -32,12 +32,10 @@ export interface SubmitKeyAdditionCommand extends KeyAdditionTarget {
   readonly appId: string;
 }
 
-export interface SubmitKeyAdditionOptions extends AccountsOnChains {
+export interface SubmitKeyAdditionOptions extends PrepareKeyAdditionOptions {
   readonly additions: KeyAdditionStore;
   readonly signer: KeyAdditionSigner;
   readonly passkeys: PasskeySettings;
-  /** The most active user keys of one account. */
-  readonly maxUserKeys: number;
   readonly clock: Clock;
   readonly logger: Pick<Logger, "warn">;
 }
