@@ -81,7 +81,9 @@ export class ApiTransport {
   }
 
   async #sendOnce<Answer>(request: ApiRequest, timeoutMs: number): Promise<Answer> {
-    const { method, path, body, accessToken, headers = {} } = request;
+    const { method, path, accessToken, headers = {} } = request;
+    // Not in `send`: its TypeError, for a bigint, is the app's own.
+    const body = JSON.stringify(request.body);
     const send = async (signal: AbortSignal) => {
       const response = await this.#fetch(this.#baseUrl + path, {
         method,
@@ -91,7 +93,7 @@ export class ApiTransport {
           ...(accessToken !== undefined && { authorization: `Bearer ${accessToken}` }),
           ...headers,
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body }),
         redirect: "error",
         signal,
       });

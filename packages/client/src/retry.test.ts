@@ -59,6 +59,9 @@ describe("a request whose answer was lost", () => {
     );
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toBeInstanceOf(TypeError);
+    // An app's own mistake is no matter of the connection.
+    const { error: own } = await sent((client) => client.signTransaction(7n as never));
+    expect(own).toMatchObject({ name: "TypeError" });
   });
 
   it.each<[string, Call]>([
