@@ -54,6 +54,7 @@ describe("JSON-Cadence", () => {
   it.each<[unknown, string]>([
     ["hello", 'an argument is "hello": give { type: "String", value: "hello" }, for example'],
     [undefined, "an argument is undefined"],
+    [7n, "an argument is 7n: give"],
     [{ type: "UInt64", value: 7 }, 'a UInt64 is a number: give it as text, { type: "UInt64", value: "7" }'],
     [{ type: "Array", value: [{ type: "Int", value: 7n }] }, 'give it as text, { type: "Int", value: "7" }'],
     [{ type: "Optional", value: { type: "Int8", value: 7 } }, 'give it as text, { type: "Int8", value: "7" }'],

@@ -54,10 +54,10 @@ export const encodeCadence = (value: CadenceValue): string => JSON.stringify(ord
 
 function ordered(given: unknown): unknown {
   const { type, value } = Object(given) as CadenceValue;
-  if (typeof type !== "string")
-    throw new TypeError(
-      `an argument is ${JSON.stringify(given)}: give { type: "String", value: "hello" }, for example`,
-    );
+  if (typeof type !== "string") {
+    const shown = typeof given === "bigint" ? `${given}n` : JSON.stringify(given);
+    throw new TypeError(`an argument is ${shown}: give { type: "String", value: "hello" }, for example`);
+  }
   if (typeof value === "number" || typeof value === "bigint")
     throw new TypeError(`a ${type} is a number: give it as text, { type: "${type}", value: "${value}" }`);
   if (type === "Optional" && value) return { type, value: ordered(value) };
