@@ -239,8 +239,9 @@ it("an approver that is not known renews a known key, and makes none known", asy
   const store = prismaEffectStore(prisma, bindings);
   const [known, unknown] = [key(), key()];
   const now = clock.now();
+  const approver = { device: key().publicKey, unknown: key().publicKey };
   const add = (added: PublicKey, source: "device" | "unknown", renewableSince = new Date(0)) => {
-    const approved = { source, renewableSince, approverSince: undefined };
+    const approved = { source, approver: approver[source], renewableSince, approverSince: undefined };
     const effects: Effect[] = [{ kind: "one-role", publicKey: added.publicKey, isUserKey: true }];
     return store.record(account, [...effects, { kind: "key-addition", key: added, ...approved }], clock.now());
   };
@@ -250,6 +251,9 @@ it("an approver that is not known renews a known key, and makes none known", asy
   expect(await add({ ...unknown, algorithm: "ES256K" }, "unknown")).toBeUndefined();
   const addedKeys = prismaAddedKeys(prisma);
   expect(await addedKeys.of(account)).toMatchObject([{ key: known, source: "device", signedAt: clock.now() }]);
+  // The version before takes each row of the chain for a known key.
+  const { accountId, chainName } = account;
+  expect(await prisma.addedKey.count({ where: { accountId, chainName } })).toBe(1);
   expect(await add(known, "unknown", now)).toMatchObject({ kind: "key-addition" });
   // Of a key that nobody knows, each approval counts as the first.
   clock.advance(1000);
@@ -260,6 +264,8 @@ it("an approver that is not known renews a known key, and makes none known", asy
   expect(await add(unknown, "device", clock.now())).toBeUndefined();
   const row = { key: unknown, source: "device", signedAt: clock.now() };
   expect(await addedKeys.find(account, unknown.publicKey)).toMatchObject(row);
+  const ofDevice: Effect = { ...another, approver: approver.device };
+  expect(await store.record(account, [ofDevice], clock.now())).toEqual(ofDevice);
 });
 
 it("each effect that counts or compares rows waits for the account's lock", async () => {

@@ -27,33 +27,45 @@ async function readAdded(
     SELECT k.public_key AS "publicKey", k.algorithm, k.source, k.first_signed_at AS "firstSignedAt",
       k.signed_at AS "signedAt", r.key_x IS NOT NULL AS revoked
     FROM added_key k LEFT JOIN revoked_key r USING (account_id, chain_name, key_x)
-    WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName} AND k.source <> 'unknown'
+    WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName}
       ${x === undefined ? Prisma.empty : Prisma.sql`AND k.key_x = ${x}`} ORDER BY k.first_signed_at`;
   return rows.map(({ publicKey, algorithm, ...row }) => ({ ...row, key: { publicKey, algorithm } }));
 }
+
+/**
+ * Rows of keys that are not known have this in place of the chain's name: the version before, beside which
+ * this one runs in a roll-out, takes each row of the chain for a known key.
+ */
+const unknownOn = (chainName: string): string => `${chainName} unknown`;
 
 const recordStatement = sqlFile(new URL("../../sql/record-added-key.sql", import.meta.url));
 
 /** Keeps user keys in Postgres: an addition that one replica has signed is known to every other one. */
 export const prismaAddedKeys = (
-  prisma: Pick<Prisma.TransactionClient, "$executeRawUnsafe" | "$queryRaw" | "$queryRawUnsafe">,
+  prisma: Pick<
+    Prisma.TransactionClient,
+    "addedKey" | "recoveryKey" | "$executeRawUnsafe" | "$queryRaw" | "$queryRawUnsafe"
+  >,
 ) => ({
   /**
    * Records an addition. Signed again, the key counts as added now, but keeps the source `creation` or
    * `recovery`. Returns false, and changes nothing, where a known key is neither renewable nor approved by an
    * older key or by a recovery key: a young device could make an older one count as young.
    */
-  async record({ accountId, chainName }: AccountOnChain, addition: KeyAddition, now: Date): Promise<boolean> {
+  async record(account: AccountOnChain, addition: KeyAddition, now: Date): Promise<boolean> {
     const { key, source, approver, renewableSince, approverSince } = addition;
+    const { accountId, chainName } = account;
     const { publicKey, algorithm } = key;
+    const unknown = { accountId, chainName: unknownOn(chainName), keyX: xOf(publicKey) };
+    const staysUnknown = source === "unknown" && !(await rolesOf(prisma, account, publicKey)).isUserKey;
+    await prisma.addedKey.deleteMany({ where: unknown });
     const recorded = await queriesIn(prisma).execute(
       recordStatement({
-        accountId,
-        chainName,
-        keyX: xOf(publicKey),
+        ...unknown,
+        ...(!staysUnknown && { chainName }),
         publicKey,
         algorithm,
-        source,
+        source: source === "unknown" ? "device" : source,
         approverX: approver === undefined ? null : xOf(approver),
         renewableSince,
         approverSince: approverSince ?? null,
@@ -77,7 +89,7 @@ export async function rolesOf(
 ): Promise<{ isUserKey: boolean; isRecoveryKey: boolean }> {
   const keyX = xOf(publicKey);
   const recovery = await tx.recoveryKey.count({ where: { accountId, chainName, publicKey: { startsWith: keyX } } });
-  const user = await tx.addedKey.count({ where: { accountId, chainName, keyX, source: { not: "unknown" } } });
+  const user = await tx.addedKey.count({ where: { accountId, chainName, keyX } });
   return { isUserKey: user > 0, isRecoveryKey: recovery > 0 };
 }
 
@@ -129,7 +141,8 @@ export const countOtherDeviceApprovedKeys = (
 ): Promise<number> =>
   tx.addedKey.count({
     where: {
-      ...{ accountId, chainName, source: { in: ["device", "unknown"] }, keyX: { not: xOf(publicKey) } },
+      ...{ accountId, source: "device", keyX: { not: xOf(publicKey) } },
+      chainName: { in: [chainName, unknownOn(chainName)] },
       ...(approver !== undefined && { approverX: xOf(approver) }),
       firstSignedAt: { gt: countedSince },
     },

@@ -49,7 +49,7 @@ export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">) {
         firstSignedAt,
         signedAt: now,
         ...(isReplaced && { source }),
-        ...(isUnknown && { key }),
+        ...(isUnknown && { key, approver }),
       };
       rows = rows.map((row) => (row === known ? changed : row));
       return true;
