@@ -255,6 +255,10 @@ it("an approver that is not known renews a known key, and makes none known", asy
   const { accountId, chainName } = account;
   expect(await prisma.addedKey.count({ where: { accountId, chainName } })).toBe(1);
   expect(await add(known, "unknown", now)).toMatchObject({ kind: "key-addition" });
+  // A recovery key's additions are in no limit, known or not.
+  const byRecoveryKey = { source: "unknown", renewableSince: now, approverSince: undefined } as const;
+  await store.record(account, [{ kind: "key-addition", key: key(), ...byRecoveryKey }], clock.now());
+  expect(await prisma.addedKey.count({ where: { accountId } })).toBe(2);
   // Of a key that nobody knows, each approval counts as the first.
   clock.advance(1000);
   expect(await add(unknown, "unknown", clock.now())).toBeUndefined();

@@ -33,6 +33,7 @@ export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">) {
       const { key, source, approver, renewableSince, approverSince } = addition;
       const known = findAdded(rows, key.publicKey);
       const times = { firstSignedAt: now, signedAt: now };
+      if (source === "unknown" && approver === undefined && (!known || known.source === "unknown")) return true;
       if (!known) {
         rows.push({ key, source, approver, ...times, revoked: false });
         return true;
