@@ -54,6 +54,8 @@ beforeAll(async () => {
     ["<address>", chain.paymaster],
     ["<durable>", "auth-device-removed"],
     ["<subject>", "cs.v1.account.*.account-deployed"],
+    // As in every id of an event, a UUID of version 7.
+    ["<eventId>", "[0-9a-f]-7"],
     ["--from-file=…", "--from-file=token-key-encryption.key"],
     [".local/stack.json", stackFile],
     ["node_modules/.bin/node", process.execPath],

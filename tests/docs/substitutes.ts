@@ -92,8 +92,16 @@ async function nats(args: readonly string[]): Promise<string> {
     if (kind === "stream" && verb === "info") return JSON.stringify((await manager.streams.info(stream!)).state);
     if (kind === "consumer" && verb === "info")
       return JSON.stringify((await manager.consumers.info(stream!, rest[0]!)).config);
+    const last = (name: string, subject: string) => manager.streams.getMessage(name, { last_by_subj: subject });
     if (kind === "stream" && verb === "get" && rest[0] === "--last-for") {
-      return (await manager.streams.getMessage(stream!, { last_by_subj: rest[1]! })).subject;
+      const { subject, seq, data } = await last(stream!, rest[1]!);
+      if (rest[2] !== "--json") return subject;
+      return JSON.stringify({ subject, seq, data: Buffer.from(data).toString("base64") });
+    }
+    // Compared with the stream's and not published: the operator may not, and it would come twice.
+    if (kind === "pub" && args.slice(2).join(" ") === "--force-stdin --no-templates") {
+      const { data } = await last("CS_EVENTS", verb!);
+      if (readFileSync(0).equals(data)) return "";
     }
     return refuse(`nats ${args.join(" ")}`);
   } finally {
