@@ -1,7 +1,9 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ServiceName, services } from "@countersign/build/paths.ts";
+import { revokeDevice } from "@countersign/client";
 import { seededRandom } from "@countersign/local-stack/testing/seeded-random.ts";
+import { networkOf } from "@countersign/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createNewDevice, enroll } from "./new-device.ts";
 import {
@@ -243,6 +245,25 @@ describe("the chain node", () => {
     } finally {
       node().pass();
     }
+  });
+
+  it("takes 1 s for each answer: what a device's own transactions did is verified, addition and revocation", async () => {
+    const host = await createPerson();
+    await signUp(host);
+    await deployed(host);
+    const newDevice = createNewDevice(host, "enrollmentByTransaction", 0);
+    const slow = () => node().delay(450, 100);
+    proxied.network.when("device", "account", "account.v1.KeyAdditions/VerifyKeyAddition", slow);
+    try {
+      await enroll(newDevice);
+      node().pass();
+      proxied.network.when("key", "account", "account.v1.AccountKeys/VerifyKeyRevocation", slow);
+      const networks = [networkOf(proxied.stack)];
+      expect(await revokeDevice(host.client, newDevice.deviceKey, { networks })).toMatchObject({ done: true });
+    } finally {
+      node().pass();
+    }
+    expect([host, newDevice].flatMap(failures).filter((line) => line.endsWith(" 504"))).toEqual([]);
   });
 
   it("breaks its answers off for 2 s, also the one to the submission", async () => {

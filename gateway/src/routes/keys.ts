@@ -95,7 +95,7 @@ export const keyRoutes = ({ keys }: Services): UntaggedRoute[] => [
     ],
     handler: async ({ params, query }, call) => {
       const publicKey = fromRegisteredKey(params.publicKey, query.algorithm);
-      await keys.reportRevocation({ publicKey, txId: query.txId }, repeatable(call));
+      await keys.reportRevocation({ publicKey, txId: query.txId }, repeatable(call, DEADLINES.chain));
     },
   }),
 ];

@@ -211,6 +211,7 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
 
 /** The milliseconds that an operation has, where they are not those of most operations. */
 export const DEADLINES: Record<string, number> = {
+  reportRevocation: 8_000,
   registerRecoveryKey: 8_000,
   signUp: 25_000,
   linkParent: 8_000,

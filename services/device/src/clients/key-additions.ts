@@ -11,6 +11,8 @@ const PREPARE_TIMEOUT_MS = 2_000;
 const RECONCILE_TIMEOUT_MS = 2_000;
 /** Of the sweeper, which waits for chains that answer slower than those calls may. */
 export const SWEEP_TIMEOUT_MS = 8_000;
+/** Of several reads of the chain, one after the other. */
+const VERIFY_TIMEOUT_MS = 8_000;
 /** Less than ATTEMPT_TIMEOUT_MS: no attempt is reconciled while this call may still be answered. */
 const SUBMIT_TIMEOUT_MS = 10_000;
 
@@ -82,7 +84,7 @@ export function keyAdditions(
     async verify({ transactionId, notBefore, firstMessage, ...addition }, call) {
       const { transaction, keyIndex } = await client.verifyKeyAddition(
         { ...additionOf(addition), transactionId, notBefore, firstMessage: Buffer.from(firstMessage) },
-        { ...onBehalf(call), idempotent: true },
+        { ...onBehalf(call), deadlineMs: VERIFY_TIMEOUT_MS, idempotent: true },
       );
       return { transaction: transactionOf(transaction), keyIndex };
     },

@@ -7,8 +7,10 @@ import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
 import { type CallContext, publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import type { ChainDirectory, ChainKey, ChainKeys } from "../domain/ports.ts";
 
-/** Short, so that a slow node does not hold up a list of keys. */
-const LIST_TIMEOUT_MS = 1_500;
+/** The registration of a recovery key reads the chain twice within its deadline of 8 s. */
+const LIST_TIMEOUT_MS = 3_500;
+/** Of several reads of the chain, one after the other. */
+const VERIFY_TIMEOUT_MS = 8_000;
 
 const ROLES: Readonly<Partial<Record<WireRole, ChainKey["role"]>>> = {
   [WireRole.ACCOUNT_KEY_ROLE_SERVER]: "server",
@@ -46,7 +48,7 @@ export function chainDirectory(
     },
     async verifyRevocation({ publicKey, ...revocation }, call) {
       const request = { ...revocation, publicKey: publicKeyToProto(publicKey) };
-      await client.verifyKeyRevocation(request, { onBehalfOf: call, idempotent: true });
+      await client.verifyKeyRevocation(request, { onBehalfOf: call, deadlineMs: VERIFY_TIMEOUT_MS, idempotent: true });
     },
   };
 }

@@ -89,8 +89,7 @@ describe("key over gRPC with mutual TLS", () => {
     const follow = followChain({ store, chain, clock, newId: v7, alertAfterMs: 1000 });
     const limits = { maxUserKeys: 20, reportsPerMinute: 120 };
     const options = { store, clock, newId: v7, ...limits, devices, chain, follow, repair: follow };
-    const registering = { ...options, registration: { chain, follow } };
-    await serve("key", (server) => server.add(KeysService, keysHandlers(registering)));
+    await serve("key", (server) => server.add(KeysService, keysHandlers(options)));
   });
   afterAll(async () => {
     for (const client of clients) client.close();
