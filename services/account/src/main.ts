@@ -41,8 +41,9 @@ const VOID_LOOK_MS = 250;
 const DEADLINES = {
   "account.v1.Admin/ListBalances": 10_000,
   "account.v1.Admin/ResumeRotation": 10_000,
-  "account.v1.Accounts/DeployAccount": 25_000,
+  "account.v1.AccountKeys/ListAccountKeys": 8_000,
   "account.v1.AccountKeys/VerifyKeyRevocation": 8_000,
+  "account.v1.Accounts/DeployAccount": 25_000,
   "account.v1.Accounts/LinkParent": 8_000,
   "account.v1.KeyAdditions/ReconcileKeyAddition": 8_000,
   "account.v1.KeyAdditions/SubmitKeyAddition": 10_000,
