@@ -9,8 +9,15 @@ import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
 import { createPerson, type Person, recordLine, signUp, untilComplete } from "./person.ts";
 import { seededRandom } from "./seed.ts";
 
-/** The smallest crowd, until every cell has been tried. */
+/** Persons at the same time when a few cells are left. */
 const CROWD_AT_LEAST = 8;
+/**
+ * Persons at the beginning. Each flow that took less than QUICK_MS lets one more come, and each other one
+ * sends one away: on a slow machine eighteen phones that repeat their requests would keep all from an answer.
+ */
+const FIRST_CROWD = 6;
+const SMALLEST_CROWD = 3;
+const QUICK_MS = 20_000;
 /** For a slow machine: each killed process takes long to start again there. */
 const LIMIT_MS = 600_000;
 
@@ -19,7 +26,7 @@ type WithKills = EnrollmentWay | "signUp";
 
 interface Part {
   name: string;
-  /** Persons at the same time; fewer when only a few cells are left. */
+  /** The most persons at the same time; fewer when only a few cells are left. */
   crowd: number;
   /** The flows of this part; each person runs one of them. */
   ways: readonly WithKills[];
@@ -140,10 +147,17 @@ describe.each(parts)("$name, with a process killed at each fault point", (part) 
     const emails = () => [...underWay].map(({ email }) => email);
     const killScheduler = createKillScheduler(stack, cells, part.publishers, random, log, emails);
     stack.controller.judge = killScheduler.judge;
+    let crowd = FIRST_CROWD;
     const one = async (number: number) => {
       while (killScheduler.open() > 0 && performance.now() - started < LIMIT_MS) {
-        if (number < CROWD_AT_LEAST + killScheduler.open()) await goOnce(random.pick(part.ways));
-        else await sleep(100);
+        if (number >= Math.min(crowd, CROWD_AT_LEAST + killScheduler.open())) {
+          await sleep(100);
+          continue;
+        }
+        const begun = performance.now();
+        await goOnce(random.pick(part.ways));
+        crowd =
+          performance.now() - begun < QUICK_MS ? Math.min(crowd + 1, part.crowd) : Math.max(crowd - 1, SMALLEST_CROWD);
       }
     };
     await Promise.all(Array.from({ length: part.crowd }, (_, number) => one(number)));
