@@ -7,20 +7,22 @@ export interface ChainRequest {
   pattern: string;
 }
 
-interface Operation {
-  method: "GET" | "POST";
-  pattern: string;
-  query: readonly string[];
-}
+const SEGMENTS: Record<string, string> = {
+  id: "[0-9a-f]{64}",
+  ids: "[0-9a-f]{64}(?:,[0-9a-f]{64}){0,49}",
+  address: "(?:0x)?[0-9a-f]{1,16}",
+  index: "[0-9]{1,9}",
+};
 
-const operation = (method: Operation["method"], pattern: string, ...query: string[]): Operation => ({
+const operation = (method: "GET" | "POST", pattern: string, ...query: string[]) => ({
   method,
   pattern,
-  query,
+  path: new RegExp(`^${pattern.replace(/\{(\w+)\}/g, (_, name: string) => SEGMENTS[name]!)}$`),
+  query: new Set(query),
 });
 
 /** The part of Flow's Access API that clients need. https://developers.flow.com/http-api */
-const OPERATIONS: readonly Operation[] = [
+const OPERATIONS = [
   operation("GET", "/v1/blocks", "height", "start_height", "end_height", "expand", "select"),
   operation("GET", "/v1/blocks/{ids}", "expand", "select"),
   operation("GET", "/v1/blocks/{id}/payload"),
@@ -38,20 +40,6 @@ const OPERATIONS: readonly Operation[] = [
   operation("GET", "/v1/node_version_info"),
 ];
 
-const SEGMENTS: Record<string, string> = {
-  id: "[0-9a-f]{64}",
-  ids: "[0-9a-f]{64}(?:,[0-9a-f]{64}){0,49}",
-  address: "(?:0x)?[0-9a-f]{1,16}",
-  index: "[0-9]{1,9}",
-};
-
-const matchers = OPERATIONS.map(({ method, pattern, query }) => ({
-  method,
-  pattern,
-  path: new RegExp(`^${pattern.replace(/\{(\w+)\}/g, (_, name: string) => SEGMENTS[name]!)}$`),
-  query: new Set(query),
-}));
-
 /** A name and its value; a comma may be escaped, and nothing else. */
 const PARAMETER = /^(\w{1,32})=((?:[\w.,-]|%2C)*)$/i;
 const MAX_QUERY = 4_096;
@@ -63,7 +51,7 @@ const MOUNTED = /^\/([\w.-]{1,64})(\/[\w,/-]*)(?:\?(.*))?$/;
  */
 export function readChainRequest(method: string, url: string): ChainRequest | undefined {
   const [, chainName = "", path = "", query] = MOUNTED.exec(url) ?? [];
-  const found = matchers.find((each) => each.method === method && each.path.test(path));
+  const found = OPERATIONS.find((each) => each.method === method && each.path.test(path));
   if (found === undefined) return undefined;
   if (query === undefined) return { chainName, path, pattern: found.pattern };
   const names = query.split("&").map((parameter) => PARAMETER.exec(parameter)?.[1]);
