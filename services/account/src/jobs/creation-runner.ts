@@ -23,12 +23,6 @@ export interface CreationRunnerOptions {
   readonly refusedRetryMs: number;
 }
 
-export interface CreationRunner {
-  /** Something was queued. */
-  wake(): void;
-  close(): Promise<void>;
-}
-
 const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 const IDLE_MS = 1_000;
@@ -41,7 +35,7 @@ const pause = async (ms: number, signal: AbortSignal) => void (await sleepUntil(
  * runner that died. After an error the lease of a creation is shortened, and any runner takes it over. A
  * deployment that the chain refuses is failed; only another DeployAccount queues it again.
  */
-export function startCreationRunner(options: CreationRunnerOptions): CreationRunner {
+export function startCreationRunner(options: CreationRunnerOptions) {
   const { store, chains, onEnd, clock, logger, parallel, collectMs, refusedRetryMs } = options;
   const owner = uuidv4();
   const stop = new AbortController();
@@ -135,8 +129,9 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
   })();
 
   return {
+    /** Something was queued. */
     wake,
-    async close() {
+    async close(): Promise<void> {
       stop.abort();
       wake();
       await looping;

@@ -1,9 +1,5 @@
 import { AppError, invalidField } from "@countersign/core";
-import {
-  KeyAdditionStatus,
-  type KeyAdditionsService,
-  type PrepareKeyAdditionRequest,
-} from "@countersign/proto/account/v1/key_additions.ts";
+import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
 import type { KeyAdditionState } from "../domain/key-additions/key-addition.ts";
 import { type PrepareKeyAdditionOptions, prepareKeyAddition } from "../domain/key-additions/prepare-key-addition.ts";
@@ -38,15 +34,12 @@ export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<Key
   const submit = submitKeyAddition(options);
   const reconcile = reconcileKeyAddition(options);
   const verify = verifyKeyAddition(options);
-  const preparedFrom = (request: PrepareKeyAdditionRequest) => ({
-    ...targetFrom(request),
-    recovering: request.recovering,
-  });
   const transactionOf = (id: string, chainName: string) => transactionToProto(id, chainName, transactionUrl);
   return {
-    prepareKeyAddition: async (request, call) => ({
-      message: Buffer.from(await fromChain(prepare(preparedFrom(request), request.currentMessage, call.signal))),
-    }),
+    async prepareKeyAddition(request, call) {
+      const target = { ...targetFrom(request), recovering: request.recovering };
+      return { message: Buffer.from(await fromChain(prepare(target, request.currentMessage, call.signal))) };
+    },
 
     /** Only for the token's own account, with the token's own key as approver. */
     async submitKeyAddition(request, call) {

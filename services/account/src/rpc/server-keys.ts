@@ -31,12 +31,8 @@ export function serverKeysHandlers(options: ServerKeysOptions): Handlers<ServerK
       const { chainName, message } = request;
       const command = { accountId, chainName, message, userKey, signature: signatureFrom(request), appId };
       const rotation = await fromChain(rotate(command, call, call.signal));
-      const { transactionId } = rotation;
-      const done = await waitFor(rotation, call.signal);
-      return {
-        transaction: transactionToProto(transactionId, chainName, transactionUrl),
-        done,
-      };
+      const transaction = transactionToProto(rotation.transactionId, chainName, transactionUrl);
+      return { transaction, done: await waitFor(rotation, call.signal) };
     },
   };
 }

@@ -7,18 +7,11 @@ import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 import type { BoundServerKeys, RotationSigner } from "../server-keys/server-key-rotation.ts";
 
-/** An account on one chain, as the chain and the signer have it. */
-export interface ComparedAccount {
-  readonly keys: readonly AccountKey[];
-  /** Undefined where the signer knows no address of the account. */
-  readonly bound: BoundServerKeys | undefined;
-}
-
 /**
  * Returns how the chain's keys and the signer's server keys differ, and the meaning of each difference; empty
- * where they agree.
+ * where they agree. `bound`: undefined where the signer knows no address of the account.
  */
-export function compareServerKeys({ keys, bound }: ComparedAccount): string[] {
+export function compareServerKeys(keys: readonly AccountKey[], bound: BoundServerKeys | undefined): string[] {
   const found: string[] = [];
   const servers = keys.filter((key) => keyRoleOf(key) === "server");
   const active = servers.filter(({ revoked }) => !revoked);
@@ -64,7 +57,7 @@ export const compareAccount =
       if (!chain) return ["not compared: the chain is not configured any more"];
       // The signer first: a rotation that ends in between shows the chain newer, never the signer.
       const bound = await bindingOf(chainName);
-      return compareServerKeys({ keys: await chain.accountKeys(address, signal), bound });
+      return compareServerKeys(await chain.accountKeys(address, signal), bound);
     };
     const addresses = await cadenceAddressesOf(accounts, accountId);
     if (addresses.length === 0) return ["no address: the account is not on chain"];
