@@ -80,7 +80,7 @@ describe.each([1, 4])("three NATS servers with partitions: %i", (partitions) => 
     const linkAs = (service: string) =>
       linkNats({ natsUrl: cluster.url, tls: cluster.tlsOf(service), name: service, logger });
     const [device, auth] = [linkAs("device"), linkAs("auth")];
-    const postgres = openPostgres(database.url, { connections: 1, applicationName: "outbox" });
+    const postgres = openPostgres(database.url, { connections: 1 });
     const publisher = startOutboxPublisher({ nats: device, postgres, logger, pollMs: 100 });
     const handled = new Set<string>();
     const consumer = startConsumer({

@@ -77,7 +77,7 @@ async function waiting(): Promise<number> {
 }
 
 function publisher(changes: { pollMs?: number } = {}): void {
-  const postgres = openPostgres(database.url, { connections: 1, applicationName: "outbox" });
+  const postgres = openPostgres(`${database.url}?application_name=outbox`, { connections: 1 });
   const link = nats.linkAs("device");
   const started = startOutboxPublisher({ nats: link, postgres, logger, ...changes });
   closers.push(async () => {

@@ -156,7 +156,7 @@ describe("events in partitions", () => {
     async (waiting) => {
       const operator = await nats.connectAs("operator");
       const database = await createTestDatabase("account");
-      const postgres = openPostgres(database.url, { connections: 2, applicationName: "outbox" });
+      const postgres = openPostgres(database.url, { connections: 2 });
       const emit = async (accountIds: readonly string[]) => {
         const rows = accountIds.map((accountId) => {
           const id = uuidv7(systemClock);

@@ -17,8 +17,6 @@ export interface Timeouts {
 export interface PoolOptions {
   /** The most connections. Default 5. */
   connections?: number;
-  /** The name that Postgres lists the connections under. Default "countersign". */
-  applicationName?: string;
   timeouts?: Timeouts;
   /** Called with the seconds that work has waited for a connection, where none was free. */
   onWait?(seconds: number): void;
@@ -43,7 +41,7 @@ const LOOK_MS = 250;
  * caller gets Unavailable.
  */
 export function createPool(databaseUrl: string | Watched<string>, pool: PoolOptions = {}): pg.Pool {
-  const { connections = 5, applicationName = "countersign", onWait, onConnect, onError = () => undefined } = pool;
+  const { connections = 5, onWait, onConnect, onError = () => undefined } = pool;
   const url = typeof databaseUrl === "string" ? unchanging(databaseUrl) : databaseUrl;
   const { connectMs = 5_000, statementMs = 10_000, queryMs = 12_000 } = pool.timeouts ?? {};
   const { idleInTransactionMs = 30_000 } = pool.timeouts ?? {};
@@ -59,7 +57,7 @@ export function createPool(databaseUrl: string | Watched<string>, pool: PoolOpti
     statement_timeout: statementMs,
     // A client that hangs inside a transaction holds its locks for at most this long.
     idle_in_transaction_session_timeout: idleInTransactionMs,
-    application_name: applicationName,
+    application_name: "countersign",
   });
   const end = url.onChange((changed) => {
     created.options.connectionString = changed;
