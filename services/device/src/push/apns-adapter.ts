@@ -39,9 +39,7 @@ export function createApnsAdapter(options: ApnsOptions): PushAdapter {
 
   const connected = (): ClientHttp2Session => {
     if (session !== undefined && !session.closed && !session.destroyed) return session;
-    const made = connect(options.baseUrl, {
-      ...(options.ca !== undefined && { ca: options.ca }),
-    });
+    const made = connect(options.baseUrl, { ca: options.ca });
     const forget = () => {
       if (session === made) session = undefined;
     };
