@@ -97,19 +97,12 @@ async function start(service: ServiceProcess) {
 
   const actions = createActionLog(postgres, clock);
   const admin = prismaAdminStore(prisma, requests, clock);
+  const administering = { actions, admin, clock, webhooks: { ...webhooks, store: webhookStore, ...config.webhooks } };
   const tokenVerifier = runtime.tokenVerifier(tokenState);
   const server = runtime
     .server({ tokenVerifier, deadlines: DEADLINES })
     .add(AdminService, adminHandlers({ actions, readings: deviceReadings(postgres) }))
-    .add(
-      DeviceAdminService,
-      deviceAdminHandlers({
-        actions,
-        admin,
-        clock,
-        webhooks: { ...webhooks, store: webhookStore, ...config.webhooks },
-      }),
-    )
+    .add(DeviceAdminService, deviceAdminHandlers(administering))
     .add(DevicesService, devicesHandlers({ store: devices, clock, maxDevices: mostDevices, updatesPerMinute }))
     .add(TwoFactorService, twoFactorHandlers(twoFactor))
     .add(TimeLocksService, timeLocksHandlers({ store: devices, timeLocks: signerTimeLocks(signer) }))

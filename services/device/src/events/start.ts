@@ -9,21 +9,10 @@ const MAX_PER_SESSION = 50;
 const MAX_WAITING = 256;
 
 /** Starts the process's feeds of all events and the streams that it serves, which `signal` ends. */
-export function startAccountEvents({
-  nats,
-  logger,
-  metrics,
-  clock,
-  signal,
-  onClose,
-}: ServiceRuntime): WatchAccountOptions {
+export function startAccountEvents(runtime: ServiceRuntime): WatchAccountOptions {
+  const { nats, logger, metrics, clock, signal, onClose } = runtime;
   const watchers = createWatchers({ maxPerSession: MAX_PER_SESSION, maxWaiting: MAX_WAITING });
-  const feeds = startEventFeeds({
-    nats,
-    logger,
-    onEvent: watchers.publish,
-    onBreak: () => watchers.endAll(),
-  });
+  const feeds = startEventFeeds({ nats, logger, onEvent: watchers.publish, onBreak: () => watchers.endAll() });
   onClose("account-events", feeds.close);
   signal.addEventListener("abort", () => watchers.endAll(true), { once: true });
   new Gauge({

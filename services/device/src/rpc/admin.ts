@@ -53,11 +53,8 @@ export function deviceAdminHandlers(options: DeviceAdminOptions): Handlers<Admin
 
 type WebhookMethods = "listWebhooks" | "testWebhook" | "replayWebhooks";
 
-function webhookHandlers({
-  actions,
-  clock,
-  webhooks,
-}: DeviceAdminOptions): Pick<Handlers<AdminService>, WebhookMethods> {
+function webhookHandlers(options: DeviceAdminOptions): Pick<Handlers<AdminService>, WebhookMethods> {
+  const { actions, clock, webhooks } = options;
   const { endpoints, store } = webhooks;
   const requireEndpoint = (id: string): void => {
     if (!endpoints.current().some((each) => each.id === id))
