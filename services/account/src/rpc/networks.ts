@@ -5,17 +5,16 @@ import type { Networks } from "@countersign/settings";
 
 /** Handles account.v1.Networks: what clients may know of the configured networks. */
 export const networksHandlers = (networks: Watched<Networks>): Handlers<NetworksService> => ({
-  listNetworks: async () => ({ networks: described(networks.current()) }),
+  listNetworks: async () => ({
+    networks: [...networks.current().values()]
+      .sort((a, b) => (a.chainName < b.chainName ? -1 : 1))
+      .map((network) => ({
+        chainName: network.chainName,
+        chainType: "cadence",
+        chainId: BigInt(network.evmChainId),
+        accessNode: network.publicAccessNode ?? network.accessNode,
+        paymaster: Buffer.from(network.paymaster.address, "hex"),
+        explorerUrl: network.explorerTransactionUrl,
+      })),
+  }),
 });
-
-const described = (networks: Networks) =>
-  [...networks.values()]
-    .sort((a, b) => (a.chainName < b.chainName ? -1 : 1))
-    .map((network) => ({
-      chainName: network.chainName,
-      chainType: "cadence",
-      chainId: BigInt(network.evmChainId),
-      accessNode: network.publicAccessNode ?? network.accessNode,
-      paymaster: Buffer.from(network.paymaster.address, "hex"),
-      explorerUrl: network.explorerTransactionUrl,
-    }));
