@@ -23,9 +23,8 @@ export const sameKeys = (a: KeysOfDevice, b: KeysOfDevice): boolean =>
 export function requireChainAndKey(chains: ReadonlySet<string>, chainName: string, key?: PublicKey): void {
   if (!chains.has(chainName)) throw unknownChain(chainName, chains);
   if (key && !isFlowKeyAlgorithm(key.algorithm)) {
-    throw new AppError("UnsupportedKey", {
-      detail: `${chainName} carries keys of ${FLOW_KEY_ALGORITHMS.join(" and ")}`,
-    });
+    const detail = `${chainName} carries keys of ${FLOW_KEY_ALGORITHMS.join(" and ")}`;
+    throw new AppError("UnsupportedKey", { detail });
   }
 }
 
