@@ -8,13 +8,9 @@ import { DEFAULT_POLICY, type Policy, type PolicySource, policyFile } from "./po
  */
 export function startPolicies(
   file: string | undefined,
-  {
-    files,
-    logger,
-    metrics,
-    onClose,
-  }: Pick<ServiceProcess, "logger" | "metrics" | "onClose"> & { files: Pick<Files, "watch"> },
+  service: Pick<ServiceProcess, "logger" | "metrics" | "onClose"> & { files: Pick<Files, "watch"> },
 ): PolicySource {
+  const { files, logger, metrics, onClose } = service;
   const version = new Gauge({
     name: "countersign_signer_policy",
     help: "1 for the policy in effect",

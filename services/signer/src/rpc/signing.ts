@@ -29,19 +29,17 @@ interface SigningObservers {
 }
 
 /** Handles signer.v1.Signing. Each request of a stream is observed as a call of the unary RPC. */
-export const signingHandlers = (
-  { signTransaction, signPaymaster }: SigningCommands,
-  { metrics, logger }: SigningObservers,
-): Handlers<SigningService> => ({
+export const signingHandlers = (commands: SigningCommands, observers: SigningObservers): Handlers<SigningService> => ({
   signTransaction: async ({ message, chainName }, call) =>
-    signedToProto(await signTransaction({ message, chainName, token: requireToken(call), caller: call.caller })),
+    signedToProto(
+      await commands.signTransaction({ message, chainName, token: requireToken(call), caller: call.caller }),
+    ),
 
   signPaymaster: async ({ message, chainName }, call) =>
-    signedToProto(await signPaymaster({ message, chainName, token: requireToken(call), caller: call.caller })),
+    signedToProto(await commands.signPaymaster({ message, chainName, token: requireToken(call), caller: call.caller })),
 
   async *signStream(messages, call) {
-    const work = (request: SignRequest) =>
-      answer({ signTransaction, signPaymaster }, { metrics, logger }, request, call);
+    const work = (request: SignRequest) => answer(commands, observers, request, call);
     for await (const { answers } of answerItems(requestsOf(messages), call, work, bytesOf)) yield { answers };
   },
 });
