@@ -46,9 +46,8 @@ const END_REPORTED_MS = 5 * 60_000;
  * is checked once per token; expiry, ended session and blocked keys are checked on every call.
  */
 export function createTokenVerifier(state: TokenState, options: TokenVerifierOptions): TokenVerifier {
-  const { clock, issuer } = options;
+  const { clock, issuer, cacheSize = 10_000 } = options;
   const issuedFrom = options.issuedFrom?.getTime() ?? 0;
-  const cacheSize = options.cacheSize ?? 10_000;
   const cache = new LRUCache<string, Remembered>({ max: cacheSize });
   const stale = () => new AppError(options.staleReason ?? "Unavailable");
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { Logger } from "@countersign/core";
-import { MAX_STATE_AGE_MS, uuidv4 } from "@countersign/core";
+import { MAX_STATE_AGE_MS, systemClock, uuidv4 } from "@countersign/core";
 import type { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import type { RpcClient } from "@countersign/rpc";
@@ -65,7 +65,7 @@ beforeEach(async () => {
       return call;
     },
   };
-  state = watchTokenState(client, { logger });
+  state = watchTokenState(client, { logger, clock: systemClock });
   await pass(0);
 });
 afterEach(() => {

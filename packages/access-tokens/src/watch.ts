@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, type Logger, sleepUntil, systemClock } from "@countersign/core";
+import { backoffMs, type Clock, type Logger, sleepUntil } from "@countersign/core";
 import type { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import type { RpcClient } from "@countersign/rpc";
 import { createTokenState, type TokenState } from "./state.ts";
@@ -32,11 +32,11 @@ export async function untilCurrent(state: Pick<TokenState, "current">): Promise<
  */
 export function watchTokenState(
   client: Pick<RpcClient<TokenStateService>, "watch">,
-  options: { logger: Logger; clock?: Clock },
+  options: { logger: Logger; clock: Clock },
 ): WatchedTokenState {
   const logger = options.logger.child({ component: "token-state" });
   const state = createTokenState({
-    clock: options.clock ?? systemClock,
+    clock: options.clock,
     onProblem: (err) => logger.error({ err }, "token key cannot be used"),
   });
   const stop = new AbortController();
