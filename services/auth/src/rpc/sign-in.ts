@@ -51,7 +51,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
     async respondChallenge({ challengeData, ...proof }, call) {
       const findAccount = (accountId: string, chainName: string) =>
         accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
-      const { account, accountId, chainName, ...signedIn } = await respond({
+      const { account, accountId, chainName, accountKey, origin, credentials } = await respond({
         data: challengeData.toString("hex"),
         answer: answerFrom(proof),
         context: contextOf(call),
@@ -59,9 +59,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         accountFound: accountOf(call),
         findAccount,
       });
-      const { accountKey, origin, credentials } = signedIn;
-      const isAdded = origin === "two-factor";
-      const addition = isAdded ? await signIns.additionOf(accountId, chainName, accountKey) : undefined;
+      const addition = origin === "two-factor" ? await signIns.additionOf(accountId, chainName, accountKey) : undefined;
       return { account: account.account, transaction: addition ?? account.transaction, credentials };
     },
 

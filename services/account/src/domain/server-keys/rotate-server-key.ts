@@ -6,6 +6,7 @@ import { cadenceAddressOf, serverKeyOf } from "../accounts/account-on-chain.ts";
 import { coSign, decodePayload, recentHeight, submitCommitted } from "../approved-message.ts";
 import type { OnBehalfOf } from "../key-additions/key-addition.ts";
 import type { ApproverSignature } from "../key-additions/submit-key-addition.ts";
+import type { AccountOnChain } from "../ports.ts";
 import {
   type RotationOptions,
   rotationPayload,
@@ -13,9 +14,7 @@ import {
   wantedRotation,
 } from "./server-key-rotation.ts";
 
-export interface RotateServerKeyCommand {
-  readonly accountId: string;
-  readonly chainName: string;
+export interface RotateServerKeyCommand extends AccountOnChain {
   /** As prepared. */
   readonly message: Uint8Array;
   /** The session's account key. */
