@@ -9,10 +9,10 @@ import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
 import { createPerson, type Person, recordLine, signUp, untilComplete } from "./person.ts";
 import { seededRandom } from "./seed.ts";
 
-/** Persons at the same time when a few cells are left. */
-const CROWD_AT_LEAST = 8;
+/** The most persons at the same time beyond the cells that are left. */
+const MORE_THAN_CELLS = 8;
 /**
- * Persons at the beginning. Each flow that took less than QUICK_MS lets one more come, and each other one
+ * Persons at the beginning. Each flow that ends well within QUICK_MS lets one more come, and each other one
  * sends one away: on a slow machine eighteen phones that repeat their requests would keep all from an answer.
  */
 const FIRST_CROWD = 6;
@@ -78,37 +78,43 @@ const problems: string[] = [];
 /** Violated invariants after a part; each line begins with an e-mail address. */
 const wrong = new Set<string>();
 
-async function signUpAndSettle(): Promise<void> {
+async function signUpAndSettle(): Promise<boolean> {
   const person = createPerson(stack.stack, persons.length);
   persons.push(person);
-  await goWay(person, async () => {
+  return goWay(person, async () => {
     await signUp(person, { idempotent: random.next() < 0.5 });
     await untilComplete(person);
     hosts.push(person);
   });
 }
 
-async function enrollOne(way: EnrollmentWay): Promise<void> {
+async function enrollOne(way: EnrollmentWay): Promise<boolean> {
   // When only a part of the matrix runs, there may be no host yet.
   while (hosts.length === 0) await signUpAndSettle();
   const host = hosts.shift()!;
   const newDevice = createNewDevice(host, way, newDevices.length);
   newDevices.push(newDevice);
-  await goWay(newDevice, async () => {
+  return goWay(newDevice, async () => {
     await enroll(newDevice);
     hosts.push(host);
   });
 }
 
-async function goWay(person: Person, go: () => Promise<void>): Promise<void> {
+/** Returns whether all went well; else it is one of the problems. */
+async function goWay(person: Person, go: () => Promise<void>): Promise<boolean> {
   underWay.add(person);
-  await go().catch((error: Error) => {
-    problems.push(`${person.email}: ${error.message}\n    ${person.story.join("\n    ")}`);
-  });
-  underWay.delete(person);
+  try {
+    await go();
+    return true;
+  } catch (error) {
+    problems.push(`${person.email}: ${(error as Error).message}\n    ${person.story.join("\n    ")}`);
+    return false;
+  } finally {
+    underWay.delete(person);
+  }
 }
 
-const goOnce = (way: WithKills): Promise<void> => (way === "signUp" ? signUpAndSettle() : enrollOne(way));
+const goOnce = (way: WithKills): Promise<boolean> => (way === "signUp" ? signUpAndSettle() : enrollOne(way));
 
 beforeAll(async () => {
   stack = await startFaultStack();
@@ -150,14 +156,13 @@ describe.each(parts)("$name, with a process killed at each fault point", (part) 
     let crowd = FIRST_CROWD;
     const one = async (number: number) => {
       while (killScheduler.open() > 0 && performance.now() - started < LIMIT_MS) {
-        if (number >= Math.min(crowd, CROWD_AT_LEAST + killScheduler.open())) {
+        if (number >= Math.min(crowd, MORE_THAN_CELLS + killScheduler.open())) {
           await sleep(100);
           continue;
         }
         const begun = performance.now();
-        await goOnce(random.pick(part.ways));
-        crowd =
-          performance.now() - begun < QUICK_MS ? Math.min(crowd + 1, part.crowd) : Math.max(crowd - 1, SMALLEST_CROWD);
+        const quick = (await goOnce(random.pick(part.ways))) && performance.now() - begun < QUICK_MS;
+        crowd = quick ? Math.min(crowd + 1, part.crowd) : Math.max(crowd - 1, SMALLEST_CROWD);
       }
     };
     await Promise.all(Array.from({ length: part.crowd }, (_, number) => one(number)));

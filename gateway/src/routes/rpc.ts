@@ -2,9 +2,9 @@ import type { RpcCallOptions } from "@countersign/rpc";
 import type { HttpCall } from "../http/call.ts";
 
 /**
- * Deadlines in milliseconds. A sign-up waits up to 20 s for the chain; an approval waits for a submission,
- * a little longer than the device service gives it; an enrollment waits for the identity provider or for
- * its registration.
+ * Deadlines in milliseconds. A sign-up waits up to 20 s for the chain; an approval waits for a submission or
+ * for reads of the chain, a little longer than the device service gives it; an enrollment waits for the
+ * identity provider or for its registration.
  */
 export const DEADLINES = {
   unary: 3_000,

@@ -36,7 +36,7 @@ import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onKeyRevoked } from "./subscribers/key-revoked.ts";
 import { startWebhooks } from "./webhooks/start.ts";
 
-/** Of calls that wait: an approval with a signature for account service, signer and chain. */
+/** Of calls that wait: an approval for account service, signer and chain. */
 const DEADLINES = {
   "device.v1.TwoFactor/ApproveTwoFactor": 12_000,
   "device.v1.Admin/TestWebhook": 12_000,

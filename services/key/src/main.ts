@@ -20,8 +20,8 @@ import { PrismaClient } from "./store/generated/client.ts";
 import { postgresKeyStore } from "./store/postgres-key-store.ts";
 import { onAccountKeysChanged } from "./subscribers/account-keys-changed.ts";
 
-/** Short, so that a slow node does not hold up a list of keys. */
-const REPAIR_READ_MS = 1_500;
+/** The registration of a recovery key reads the chain twice within its deadline of 8 s. */
+const REGISTRATION_CHAIN_READ_MS = 3_500;
 const UNREGISTERED_KEYS_MS = 1_000;
 /** Milliseconds: they wait for the chain. */
 const DEADLINES = { "key.v1.Keys/RegisterRecoveryKey": 8_000, "key.v1.Keys/ReportRevocation": 8_000 };
@@ -42,8 +42,10 @@ async function start(service: ServiceProcess) {
     followChain({ store, chain, clock, newId, alertAfterMs: config.alertAfterMs });
   const chain = chainDirectory(account);
   const follow = followOn(chain);
+  const registrationChain = chainDirectory(account, REGISTRATION_CHAIN_READ_MS);
+  const registration = { chain: registrationChain, follow: followOn(registrationChain) };
   const onProblem = (err: unknown) => logger.warn({ err }, "answered with stored keys: the chain could not be read");
-  const repair = repairOnRead(followOn(chainDirectory(account, REPAIR_READ_MS)), onProblem);
+  const repair = repairOnRead(follow, onProblem);
 
   runtime.consume({
     durable: "key-account-keys-changed",
@@ -56,7 +58,7 @@ async function start(service: ServiceProcess) {
   const { maxUserKeys, reportsPerMinute } = config;
   const actions = createActionLog(postgres, clock);
   const comparing = { store, chain, actions, accountsAfter: accountsAfter(postgres, "registration", "account_id") };
-  const reading = { store, clock, newId, devices, chain, follow, repair };
+  const reading = { store, clock, newId, devices, chain, follow, repair, registration };
   const tokenVerifier = runtime.tokenVerifier(tokenState);
   const server = runtime
     .server({ tokenVerifier, deadlines: DEADLINES })

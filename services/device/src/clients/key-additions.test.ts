@@ -72,7 +72,8 @@ describe("the client of account.v1.KeyAdditions", () => {
     const firstMessage = Buffer.from("first");
     const seen = await port.verify({ ...addition, transactionId: transaction.id, notBefore, firstMessage }, call);
     expect(seen).toEqual({ transaction: expected, keyIndex: 2 });
-    const options = expect.objectContaining({ onBehalfOf: expect.objectContaining({ rawToken: "token" }) });
+    const onBehalfOf = expect.objectContaining({ rawToken: "token" });
+    const options = expect.objectContaining({ onBehalfOf, deadlineMs: 8_000 });
     const request = { ...wire, transactionId: transaction.id, notBefore, firstMessage };
     expect(client.verifyKeyAddition).toHaveBeenCalledWith(request, options);
   });

@@ -7,8 +7,10 @@ import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
 import { type CallContext, publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import type { ChainDirectory, ChainKey, ChainKeys } from "../domain/ports.ts";
 
-/** The registration of a recovery key reads the chain twice within its deadline of 8 s. */
-const LIST_TIMEOUT_MS = 3_500;
+/** Short, so that a slow node does not hold up a list of keys. */
+const LIST_TIMEOUT_MS = 1_500;
+/** Of one chain, which is asked for again because a change there must be included. */
+const LIST_ONE_TIMEOUT_MS = 3_500;
 /** Of several reads of the chain, one after the other. */
 const VERIFY_TIMEOUT_MS = 8_000;
 
@@ -33,7 +35,7 @@ const toChainKeys = ({ chainName, height, keys }: WireChainKeys): ChainKeys => (
     })),
 });
 
-/** Returns the methods of account.v1.AccountKeys that key calls. `listMs`: the longest read of the chain. */
+/** Returns the methods of account.v1.AccountKeys that key calls. `listMs`: the longest read of all chains. */
 export function chainDirectory(
   client: RpcClient<AccountKeysService>,
   listMs: number = LIST_TIMEOUT_MS,
@@ -42,7 +44,7 @@ export function chainDirectory(
     async list(accountId, chainName = "") {
       const { chains } = await client.listAccountKeys(
         { accountId, chainName },
-        { deadlineMs: listMs, idempotent: true },
+        { deadlineMs: chainName === "" ? listMs : LIST_ONE_TIMEOUT_MS, idempotent: true },
       );
       return chains.map(toChainKeys);
     },

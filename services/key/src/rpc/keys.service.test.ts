@@ -89,7 +89,8 @@ describe("key over gRPC with mutual TLS", () => {
     const follow = followChain({ store, chain, clock, newId: v7, alertAfterMs: 1000 });
     const limits = { maxUserKeys: 20, reportsPerMinute: 120 };
     const options = { store, clock, newId: v7, ...limits, devices, chain, follow, repair: follow };
-    await serve("key", (server) => server.add(KeysService, keysHandlers(options)));
+    const registering = { ...options, registration: { chain, follow } };
+    await serve("key", (server) => server.add(KeysService, keysHandlers(registering)));
   });
   afterAll(async () => {
     for (const client of clients) client.close();

@@ -38,6 +38,8 @@ type KeysOptions = RegisterKeyOptions & {
   /** See followChain and repairOnRead. */
   follow(command: FollowChain): Promise<void>;
   repair(command: FollowChain): Promise<void>;
+  /** How a recovery key's registration reads the chain, which may take longer than for a list of keys. */
+  registration: Pick<KeysOptions, "chain" | "follow">;
 };
 
 const registerShape = z.object({
@@ -89,7 +91,7 @@ export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
   const describe = describeAccess(options);
   const list = listKeys(options);
   const report = reportRevocation(options);
-  const registerRecovery = registerRecoveryKey(options);
+  const registerRecovery = registerRecoveryKey({ ...options, ...options.registration });
   const limit = limitPerMinute(options.clock);
   /** Returns the token of a report. Errors: Unauthenticated, RateLimited. */
   const reporter = (call: CallContext): VerifiedToken => {
